@@ -167,22 +167,21 @@ LAYER = Relation(
     timed=True,
 )
 
-SEGMENT = Relation(
-    "segment",
-    "A stretch of consecutive device activities that belong to one owner. The first one's durable"
-    " key and the count stand for all of them, so that no row per kernel is stored.",
+ITERATION_SEGMENT = Relation(
+    "iteration_segment",
+    "A stretch of consecutive device activities that belong to one iteration. The first one's"
+    " durable key and the count stand for all of them, so that no row per kernel is stored.",
     (
-        Column("owner", "STRING", "Relation the owner belongs to, e.g. iteration."),
-        Column("owner_id", "LONG", "Id of the owner."),
+        Column("iteration_id", "LONG", "The iteration."),
         Column("first_ts", "LONG", "Start in ns of the first device activity."),
         Column("first_dur", "LONG", "Duration in ns of the first device activity."),
         Column("first_pid", "LONG", "Process of the first device activity."),
         Column("first_tid", "LONG", "Thread of the first device activity."),
         Column("first_correlation", "LONG", "Correlation of the first device activity."),
-        Column("first_tie", "LONG", "Number among device activities that are equal in all of these."),
+        Column("first_tie", "LONG", "Number among device activities equal in all of these."),
         Column("kernel_count", "LONG", "Device activities of the segment."),
     ),
 )
 
-RELATIONS: tuple[Relation, ...] = (CAPTURE, KERNEL_NAME, ITERATION, PHASE, LAYER, SEGMENT)
+RELATIONS: tuple[Relation, ...] = (CAPTURE, KERNEL_NAME, ITERATION, ITERATION_SEGMENT, PHASE, LAYER)
 """All stored relations, in the order in which the steps make them."""
