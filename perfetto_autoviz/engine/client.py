@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from perfetto_autoviz.errors import EngineError
 
-_OK = 200
+# The native shell closes the connection after an answer unless it's asked not to.
+_HEADERS = {"Connection": "keep-alive"}
 
 
 class Client:
@@ -44,13 +45,17 @@ class Client:
     def _request(self, method: str, endpoint: str, body: bytes | memoryview | None) -> bytes:
         with self._lock:
             try:
-                self._connection.request(method, endpoint, body=body)
+                self._connection.request(method, endpoint, body, _HEADERS)
                 with self._connection.getresponse() as response:
                     answer = response.read()
                     status = response.status
             except (OSError, http.client.HTTPException, ValueError) as error:
                 self._connection.close()
                 raise self._on_failure("") from error
-        if status != _OK:
+            except BaseException:
+                # Interrupted: the rest of this answer must not be taken for the next one's.
+                self._connection.close()
+                raise
+        if status != http.client.OK:
             raise self._on_failure(answer.decode(errors="replace"))
         return answer

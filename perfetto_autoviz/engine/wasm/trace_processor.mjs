@@ -17,6 +17,7 @@ import vm from 'node:vm';
 // The engine reads requests from one fixed buffer; larger messages go through it in pieces.
 const REQUEST_BUFFER = 32 << 20;
 const STDERR_LINES_KEPT = 20;
+const REASON_LENGTH = 200;
 
 // Numbers of TraceProcessorRpc.TraceProcessorMethod, with the fields that carry the
 // argument and the result of each.
@@ -155,8 +156,16 @@ class Engine {
     try {
       this.module.ccall('trace_processor_on_rpc_request', 'void', ['number'], [piece.length]);
     } catch (error) {
-      throw new EngineAborted([String(error.message ?? error), ...this.stderr.slice(-3)].join(' | '));
+      throw new EngineAborted(this.reason(error));
     }
+  }
+
+  /** The engine's last complaint before it aborted, in one line. */
+  reason(error) {
+    // For instance "[011.062] utils.cc:355 PERFETTO_CHECK(res) (errno: 48, Out of memory)".
+    if (this.stderr.some((line) => /out of memory/i.test(line))) return 'its 4 GiB heap is full';
+    const complaint = this.stderr.find((line) => / \S+\.(cc|h):\d+ /.test(line));
+    return (complaint ?? String(error.message ?? error)).trim().slice(0, REASON_LENGTH);
   }
 
   /** Runs one method. Results that come in several messages are joined, which merges them. */
