@@ -122,7 +122,8 @@ ITERATION = Relation(
         Column("confidence", "DOUBLE", "How sure that is, from 0 to 1."),
         Column("host_ts", "LONG", "Start of the host span in ns."),
         Column("host_dur", "LONG", "Duration of the host span in ns."),
-        Column("kernel_count", "LONG", "Device activities that belong to it."),
+        Column("activity_count", "LONG", "Kernels, copies and fills that belong to it."),
+        Column("kernel_count", "LONG", "Kernels that belong to it."),
         Column("busy_dur", "LONG", "Time in ns in which at least one of them ran."),
     ),
     timed=True,
@@ -160,7 +161,8 @@ LAYER = Relation(
         Column("anchor", "STRING", "The op that occurs once per layer and located it."),
         Column("module", "STRING", "Name of the nn.Module, where stacks were recorded."),
         Column("evidence", "STRING", "What the layer was derived from."),
-        Column("first_position", "LONG", "Position in its iteration of its first kernel."),
+        Column("first_position", "LONG", "Position in its iteration of its first activity."),
+        Column("activity_count", "LONG", "Kernels, copies and fills of the layer."),
         Column("kernel_count", "LONG", "Kernels of the layer."),
         Column("busy_dur", "LONG", "Time in ns in which at least one of them ran."),
     ),
@@ -179,7 +181,7 @@ ITERATION_SEGMENT = Relation(
         Column("first_tid", "LONG", "Thread of the first device activity."),
         Column("first_correlation", "LONG", "Correlation of the first device activity."),
         Column("first_tie", "LONG", "Number among device activities equal in all of these."),
-        Column("kernel_count", "LONG", "Device activities of the segment."),
+        Column("activity_count", "LONG", "Device activities of the segment."),
     ),
 )
 

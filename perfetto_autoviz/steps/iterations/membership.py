@@ -1,0 +1,160 @@
+"""Which device activities belong to which span."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from perfetto_autoviz.steps.intervals import Ints, containing, runs, span_by_group
+from perfetto_autoviz.steps.iterations.spans import Span
+
+
+@dataclass(frozen=True)
+class Activities:
+    """Device activities in the order of their durable key; all arrays have shape (n,).
+
+    Attributes:
+        ts: starts in ns.
+        dur: durations in ns.
+        device: device numbers.
+        launch_ts: starts in ns of the launches, meaningless where ``launched`` is False.
+        launch_thread: utid of the launching thread.
+        launched: whether a launch is recorded.
+        pid: process number as recorded, -1 for none.
+        tid: thread number as recorded, -1 for none.
+        correlation: correlation, -1 for none.
+        is_kernel: whether it is a kernel, not a copy or a fill.
+    """
+
+    ts: Ints
+    dur: Ints
+    device: Ints
+    launch_ts: Ints
+    launch_thread: Ints
+    launched: NDArray[np.bool_]
+    pid: Ints
+    tid: Ints
+    correlation: Ints
+    is_kernel: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, kernels: pd.DataFrame) -> Activities:
+        """From the frame of ``_autoviz_kernel``, sorted by ``seq``."""
+
+        def ints(name: str) -> Ints:
+            return kernels[name].fillna(-1).to_numpy(np.int64)
+
+        return cls(
+            ints("ts"),
+            ints("dur"),
+            ints("device"),
+            ints("launch_ts"),
+            ints("launch_utid"),
+            kernels["launch_ts"].notna().to_numpy(),
+            ints("pid"),
+            ints("tid"),
+            ints("correlation"),
+            (kernels["kind"] == "kernel").to_numpy(bool),
+        )
+
+
+def by_launch(activities: Activities, spans: list[Span]) -> Ints:
+    """Span in which each activity was launched.
+
+    The thread that carries the span is asked first; a launch from a thread without spans
+    of its own (a worker, autograd) belongs to the span that is open at that time.
+
+    Returns:
+        Shape (n,), index into ``spans``, -1 for none.
+    """
+    owner = np.full(len(activities.ts), -1)
+    threads = dict.fromkeys(span.thread for span in spans)
+    for thread in threads:
+        index = [i for i, span in enumerate(spans) if span.thread == thread]
+        mine = np.flatnonzero(activities.launched & (activities.launch_thread == thread))
+        owner[mine] = _owner_at(spans, index, activities.launch_ts[mine])
+    others = np.flatnonzero(
+        activities.launched & ~np.isin(activities.launch_thread, list(threads))
+    )
+    owner[others] = _owner_at(spans, range(len(spans)), activities.launch_ts[others])
+    return owner
+
+
+def by_start(activities: Activities, spans: list[Span]) -> Ints:
+    """Span in which each activity starts, for spans that lie on a device."""
+    return _owner_at(spans, range(len(spans)), activities.ts)
+
+
+def adopt_unlaunched(activities: Activities, owner: Ints, spans: int) -> Ints:
+    """Gives activities without a recorded launch to the span they run in the middle of.
+
+    Profilers lose launch records; an activity between the first and the last one of a
+    single span, on the same device, belongs to it. Work of an earlier step, which also
+    has no launch, runs before the first one and stays without an owner.
+    """
+    owned = owner >= 0
+    orphans = ~owned & ~activities.launched
+    if not owned.any() or not orphans.any():
+        return owner
+    result = owner.copy()
+    for device in np.unique(activities.device[orphans]):
+        here = activities.device == device
+        members = owned & here
+        first, last, count = span_by_group(
+            owner[members], activities.ts[members], activities.dur[members], spans
+        )
+        present = np.flatnonzero(count)
+        present = present[np.argsort(first[present], kind="stable")]
+        lost = np.flatnonzero(orphans & here)
+        index = containing(first[present], last[present], activities.ts[lost])
+        result[lost] = np.where(index >= 0, present[np.maximum(index, 0)], -1) if len(present) else -1
+    return result
+
+
+def _owner_at(spans: list[Span], index: range | list[int], times: Ints) -> Ints:
+    order = sorted(index, key=lambda i: spans[i].ts)
+    starts = np.array([spans[i].ts for i in order], np.int64)
+    ends = np.array([spans[i].end for i in order], np.int64)
+    found = containing(starts, ends, times)
+    return np.where(found >= 0, np.array([*order, -1])[found], -1)
+
+
+def segments(activities: Activities, owner: Ints) -> dict[str, Ints]:
+    """Stretches of consecutive activities of one owner, with the first one's durable key.
+
+    Returns:
+        Columns of the relation ``iteration_segment``.
+    """
+    starts, lengths = runs(owner)
+    keep = owner[starts] >= 0
+    starts, lengths = starts[keep], lengths[keep]
+    return {
+        "iteration_id": owner[starts],
+        "first_ts": activities.ts[starts],
+        "first_dur": activities.dur[starts],
+        "first_pid": activities.pid[starts],
+        "first_tid": activities.tid[starts],
+        "first_correlation": activities.correlation[starts],
+        "first_tie": _ties(activities)[starts],
+        "activity_count": lengths,
+    }
+
+
+def _ties(activities: Activities) -> Ints:
+    """Number of each activity among those that are equal in all of the durable key."""
+    key = np.stack(
+        [
+            activities.ts,
+            activities.dur,
+            activities.pid,
+            activities.tid,
+            activities.correlation,
+        ]
+    )
+    new = np.ones(key.shape[1], bool)
+    new[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
+    index = np.arange(len(new))
+    return index - np.maximum.accumulate(np.where(new, index, 0))

@@ -1,0 +1,49 @@
+"""What a step is: a pure function from frames to frames that names what it reads and makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from perfetto_autoviz.relations import Relation
+
+Frames = Mapping[str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may choose about the steps.
+
+    Attributes:
+        anchor: regular expression of the kernel that occurs once per layer, tried on its
+            op and its name; None for attention.
+    """
+
+    anchor: str | None = None
+
+
+@dataclass(frozen=True)
+class Read:
+    """A SQL relation that a step reads, and which of its columns."""
+
+    relation: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step.
+
+    Attributes:
+        name: for messages.
+        reads: what it reads; the frames are keyed by the relation's SQL name.
+        makes: the relations it makes; the frames are keyed by the relation's short name.
+        run: the function.
+    """
+
+    name: str
+    reads: tuple[Read, ...]
+    makes: tuple[Relation, ...]
+    run: Callable[[Frames, Options], dict[str, pd.DataFrame]]

@@ -1,0 +1,142 @@
+-- The threads of the capture under the numbers they were recorded with. A load
+-- into an engine that drops overlapping slices moves them to lane threads,
+-- whose names start with the number of the thread they come from.
+CREATE OR REPLACE PERFETTO TABLE _autoviz_track(
+  -- Track of slices.
+  track_id LONG,
+  -- Thread the track belongs to.
+  utid LONG,
+  -- Process number as recorded.
+  pid LONG,
+  -- Thread number as recorded; for device activities the stream.
+  tid LONG
+) AS
+SELECT
+  track.id AS track_id,
+  thread.utid AS utid,
+  process.pid AS pid,
+  iif(
+    thread.name GLOB '* (autoviz lane *)',
+    CAST(substr(thread.name, 1, instr(thread.name, ' (autoviz') - 1) AS INTEGER),
+    thread.tid
+  ) AS tid
+FROM track
+JOIN thread
+  ON thread.utid = extract_arg(track.dimension_arg_set_id, 'utid')
+LEFT JOIN process
+  USING (upid)
+-- An overlap track of the same thread has another type and the same dimension.
+WHERE track.type GLOB 'thread_*';
+
+-- Device activities from JSON captures, whose category says what they are, and
+-- from native GPU render stages.
+CREATE OR REPLACE PERFETTO VIEW _autoviz_device_event(
+  -- Slice of the activity.
+  id LONG,
+  -- Start in ns.
+  ts TIMESTAMP,
+  -- Duration in ns.
+  dur DURATION,
+  -- Name as recorded.
+  name STRING,
+  -- kernel, memcpy or memset.
+  kind STRING,
+  -- Device number.
+  device LONG,
+  -- Stream number.
+  stream LONG,
+  -- Process number as recorded.
+  pid LONG,
+  -- Thread number as recorded.
+  tid LONG,
+  -- Number that the launch shares.
+  correlation LONG,
+  -- Arguments of the slice.
+  arg_set_id ARGSETID
+) AS
+SELECT
+  slice.id AS id,
+  slice.ts AS ts,
+  slice.dur AS dur,
+  slice.name AS name,
+  CASE slice.category
+    WHEN 'kernel' THEN 'kernel'
+    WHEN 'Kernel' THEN 'kernel'
+    WHEN 'gpu_memcpy' THEN 'memcpy'
+    WHEN 'Memcpy' THEN 'memcpy'
+    ELSE 'memset'
+  END AS kind,
+  coalesce(extract_arg(slice.arg_set_id, 'args.device'), track.pid) AS device,
+  coalesce(extract_arg(slice.arg_set_id, 'args.stream'), track.tid) AS stream,
+  track.pid AS pid,
+  track.tid AS tid,
+  extract_arg(slice.arg_set_id, 'args.correlation') AS correlation,
+  slice.arg_set_id AS arg_set_id
+FROM slice
+JOIN _autoviz_track AS track
+  USING (track_id)
+WHERE
+  slice.category IN (
+    'kernel', 'gpu_memcpy', 'gpu_memset', 'Kernel', 'Memcpy', 'Memset')
+UNION ALL
+SELECT
+  gpu_slice.id AS id,
+  gpu_slice.ts AS ts,
+  gpu_slice.dur AS dur,
+  gpu_slice.name AS name,
+  CASE
+    WHEN lower(gpu_slice.name) GLOB 'memcpy*' THEN 'memcpy'
+    WHEN lower(gpu_slice.name) GLOB 'memset*' THEN 'memset'
+    ELSE 'kernel'
+  END AS kind,
+  coalesce(
+    extract_arg(gpu_track.dimension_arg_set_id, 'ugpu'),
+    extract_arg(gpu_track.dimension_arg_set_id, 'gpu'),
+    0
+  ) AS device,
+  coalesce(gpu_slice.hw_queue_id, gpu_slice.track_id) AS stream,
+  process.pid AS pid,
+  gpu_slice.hw_queue_id AS tid,
+  extract_arg(gpu_slice.arg_set_id, 'correlation_id') AS correlation,
+  gpu_slice.arg_set_id AS arg_set_id
+FROM gpu_slice
+LEFT JOIN gpu_track
+  ON gpu_track.id = gpu_slice.track_id
+LEFT JOIN process
+  USING (upid);
+
+-- All device activities in the one order that every engine and every file
+-- agrees on, so that a count from a first activity names a set of them.
+CREATE OR REPLACE PERFETTO TABLE _autoviz_device_slice(
+  -- Number in the order of the durable key.
+  seq LONG,
+  -- Slice of the activity.
+  id LONG,
+  -- Start in ns.
+  ts TIMESTAMP,
+  -- Duration in ns.
+  dur DURATION,
+  -- Name as recorded.
+  name STRING,
+  -- kernel, memcpy or memset.
+  kind STRING,
+  -- Device number.
+  device LONG,
+  -- Stream number.
+  stream LONG,
+  -- Process number as recorded.
+  pid LONG,
+  -- Thread number as recorded.
+  tid LONG,
+  -- Number that the launch shares.
+  correlation LONG,
+  -- Arguments of the slice.
+  arg_set_id ARGSETID
+) AS
+SELECT
+  row_number() OVER (ORDER BY ts, dur, pid, tid, correlation, name, id) - 1
+    AS seq,
+  *
+FROM _autoviz_device_event
+ORDER BY
+  seq;

@@ -1,0 +1,195 @@
+INCLUDE PERFETTO MODULE autoviz.device_slice;
+
+INCLUDE PERFETTO MODULE autoviz.launch;
+
+INCLUDE PERFETTO MODULE autoviz.source.capture;
+
+INCLUDE PERFETTO MODULE autoviz.source.kernel_name;
+
+-- Everything about a device activity that is needed more than once.
+CREATE OR REPLACE PERFETTO TABLE _autoviz_kernel(
+  -- Number in the order of the durable key.
+  seq LONG,
+  -- Slice of the activity.
+  id LONG,
+  -- Start in ns.
+  ts TIMESTAMP,
+  -- Duration in ns.
+  dur DURATION,
+  -- Name as recorded.
+  name STRING,
+  -- kernel, memcpy or memset.
+  kind STRING,
+  -- Canonical operation.
+  op STRING,
+  -- Coarse class.
+  family STRING,
+  -- Device number.
+  device LONG,
+  -- Stream number.
+  stream LONG,
+  -- Process number as recorded.
+  pid LONG,
+  -- Thread number as recorded.
+  tid LONG,
+  -- Number that the launch shares.
+  correlation LONG,
+  -- Slice of the launch.
+  launch_id LONG,
+  -- Start of the launch in ns.
+  launch_ts TIMESTAMP,
+  -- Duration of the launch in ns.
+  launch_dur DURATION,
+  -- Name of the launch.
+  launch_name STRING,
+  -- Thread of the launch.
+  launch_utid LONG,
+  -- Latest end in ns of what started earlier on the same stream.
+  stream_end LONG,
+  -- Arguments of the slice.
+  arg_set_id ARGSETID
+) AS
+SELECT
+  device.seq AS seq,
+  device.id AS id,
+  device.ts AS ts,
+  device.dur AS dur,
+  device.name AS name,
+  device.kind AS kind,
+  kernel_name.op AS op,
+  kernel_name.family AS family,
+  device.device AS device,
+  device.stream AS stream,
+  device.pid AS pid,
+  device.tid AS tid,
+  device.correlation AS correlation,
+  coalesce(launch.id, flow.id) AS launch_id,
+  coalesce(launch.ts, flow.ts) AS launch_ts,
+  coalesce(launch.dur, flow.dur) AS launch_dur,
+  coalesce(launch.name, flow.name) AS launch_name,
+  coalesce(launch.utid, flow.utid) AS launch_utid,
+  max(device.ts + device.dur) OVER (
+    PARTITION BY device.device, device.stream
+    ORDER BY device.seq
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+  ) AS stream_end,
+  device.arg_set_id AS arg_set_id
+FROM _autoviz_device_slice AS device
+LEFT JOIN _autoviz_src_kernel_name AS kernel_name
+  ON kernel_name.name = device.name
+LEFT JOIN _autoviz_launch AS launch
+  ON launch.correlation = device.correlation
+LEFT JOIN _autoviz_flow_launch AS flow
+  ON flow.device_slice_id = device.id
+ORDER BY
+  device.seq;
+
+-- Device activities: kernels, copies and fills of a JSON capture or a native
+-- trace with GPU render stages, in the order in which they started.
+CREATE OR REPLACE PERFETTO VIEW autoviz_kernel(
+  -- Slice of the activity; differs from file to file.
+  id LONG,
+  -- Number in the order of (ts, dur, pid, tid, correlation, name), from 0; the
+  -- same in every file and on every engine that holds all activities.
+  seq LONG,
+  -- Start in ns.
+  ts TIMESTAMP,
+  -- Duration in ns.
+  dur DURATION,
+  -- Name as recorded.
+  name STRING,
+  -- kernel, memcpy or memset.
+  kind STRING,
+  -- Canonical operation: the name without its tuning. NULL in a capture that
+  -- has not been annotated.
+  op STRING,
+  -- Coarse class of the operation: gemm, attention, moe, norm, rope,
+  -- activation, quantize, communication, memory, sampling, elementwise or
+  -- other. NULL in a capture that has not been annotated.
+  family STRING,
+  -- Rank of the recorded process. NULL if unknown.
+  rank LONG,
+  -- Device number.
+  device LONG,
+  -- Stream number, also where a repair moved the slice to another thread.
+  stream LONG,
+  -- Process number as recorded.
+  pid LONG,
+  -- Thread number as recorded.
+  tid LONG,
+  -- Number shared with the launch. One graph launch shares it with hundreds.
+  correlation LONG,
+  -- Slice of the call that launched the activity.
+  launch_id LONG,
+  -- Start of that call in ns.
+  launch_ts TIMESTAMP,
+  -- Duration of that call in ns.
+  launch_dur DURATION,
+  -- Name of that call.
+  launch_name STRING,
+  -- Time in ns from the start of the launch to the start on the device.
+  launch_delay LONG,
+  -- Time in ns in which the stream was idle before the activity; 0 if it
+  -- starts before its predecessors end. NULL for the first on its stream.
+  idle_before LONG,
+  -- Time in ns for which earlier activities of the stream still ran after the
+  -- start, no longer than the activity itself.
+  overlap_before LONG,
+  -- Blocks of the grid in x.
+  grid_x LONG,
+  -- Blocks of the grid in y.
+  grid_y LONG,
+  -- Blocks of the grid in z.
+  grid_z LONG,
+  -- Threads of a block in x.
+  block_x LONG,
+  -- Threads of a block in y.
+  block_y LONG,
+  -- Threads of a block in z.
+  block_z LONG,
+  -- Registers of a thread.
+  registers LONG,
+  -- Shared memory (LDS) of a block in bytes.
+  shared_memory LONG,
+  -- Bytes moved by a copy or a fill.
+  bytes LONG,
+  -- Duration in ns that the profiler wrote, where it reached implausibly far
+  -- into the next kernel and was cut there.
+  unclipped_dur LONG
+) AS
+SELECT
+  id,
+  seq,
+  ts,
+  dur,
+  name,
+  kind,
+  op,
+  family,
+  (SELECT rank FROM _autoviz_src_capture) AS rank,
+  device,
+  stream,
+  pid,
+  tid,
+  correlation,
+  launch_id,
+  launch_ts,
+  launch_dur,
+  launch_name,
+  ts - launch_ts AS launch_delay,
+  max(ts - stream_end, 0) AS idle_before,
+  min(max(stream_end - ts, 0), dur) AS overlap_before,
+  extract_arg(arg_set_id, 'args.grid[0]') AS grid_x,
+  extract_arg(arg_set_id, 'args.grid[1]') AS grid_y,
+  extract_arg(arg_set_id, 'args.grid[2]') AS grid_z,
+  extract_arg(arg_set_id, 'args.block[0]') AS block_x,
+  extract_arg(arg_set_id, 'args.block[1]') AS block_y,
+  extract_arg(arg_set_id, 'args.block[2]') AS block_z,
+  extract_arg(arg_set_id, 'args.registers per thread') AS registers,
+  extract_arg(arg_set_id, 'args.shared memory') AS shared_memory,
+  extract_arg(arg_set_id, 'args.bytes') AS bytes,
+  CAST(
+    round(
+      extract_arg(arg_set_id, 'args.autoviz_unclipped_dur_us') * 1000) AS INTEGER
+  ) AS unclipped_dur
+FROM _autoviz_kernel;

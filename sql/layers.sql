@@ -1,0 +1,204 @@
+INCLUDE PERFETTO MODULE autoviz.iterations;
+
+INCLUDE PERFETTO MODULE autoviz.phases;
+
+INCLUDE PERFETTO MODULE autoviz.source.layer;
+
+-- Executions of model layers.
+CREATE OR REPLACE PERFETTO VIEW autoviz_layer(
+  -- Number of the layer execution in the capture, from 0.
+  id LONG,
+  -- Rank of the recorded process. NULL if unknown.
+  rank LONG,
+  -- Start in ns of its first activity.
+  ts TIMESTAMP,
+  -- Time in ns from there to the end of its last activity.
+  dur DURATION,
+  -- The iteration it belongs to.
+  iteration_id LONG,
+  -- Device it ran on.
+  device LONG,
+  -- Index of the layer in its iteration, from 0.
+  layer LONG,
+  -- What it consists of, e.g. attention+moe. Variants, which run other ops in
+  -- the same kind of step, are numbered from 2.
+  kind STRING,
+  -- The op that occurs once per layer and located it.
+  anchor STRING,
+  -- Name of the nn.Module. NULL where no stacks were recorded.
+  module STRING,
+  -- What the layer was derived from.
+  evidence STRING,
+  -- Position in its iteration of its first activity.
+  first_position LONG,
+  -- Kernels, copies and fills of the layer.
+  activity_count LONG,
+  -- Kernels of the layer.
+  kernel_count LONG,
+  -- Time in ns in which at least one of them ran.
+  busy_dur LONG
+) AS
+SELECT
+  id,
+  (SELECT rank FROM _autoviz_src_capture) AS rank,
+  ts,
+  dur,
+  iteration_id,
+  device,
+  layer,
+  kind,
+  anchor,
+  module,
+  evidence,
+  first_position,
+  activity_count,
+  kernel_count,
+  busy_dur
+FROM _autoviz_src_layer;
+
+-- Which device activities belong to which layer, and where in it they are.
+CREATE OR REPLACE PERFETTO TABLE autoviz_layer_kernel(
+  -- The layer execution.
+  layer_id LONG,
+  -- Position in the layer, from 0.
+  position LONG,
+  -- Number of the activity; joins autoviz_kernel.seq.
+  seq LONG
+) AS
+SELECT
+  layer.id AS layer_id,
+  member.position - layer.first_position AS position,
+  member.seq AS seq
+FROM _autoviz_src_layer AS layer
+JOIN autoviz_iteration_kernel AS member
+  ON member.iteration_id = layer.iteration_id
+  AND member.device = layer.device
+  AND member.position BETWEEN layer.first_position
+    AND layer.first_position + layer.activity_count - 1
+ORDER BY
+  layer_id,
+  position;
+
+-- One row per kernel of a layer with the group that it is compared within.
+CREATE OR REPLACE PERFETTO TABLE _autoviz_layer_member(
+  -- Phase of the iteration. NULL if unknown.
+  phase STRING,
+  -- Requests in the step. NULL if unknown.
+  batch_size LONG,
+  -- Kind of the layer.
+  kind STRING,
+  -- Position in the layer, from 0.
+  position LONG,
+  -- The layer execution.
+  layer_id LONG,
+  -- Canonical operation.
+  op STRING,
+  -- Coarse class.
+  family STRING,
+  -- Duration in ns.
+  dur LONG
+) AS
+SELECT
+  phase.phase AS phase,
+  phase.batch_size AS batch_size,
+  layer.kind AS kind,
+  member.position AS position,
+  layer.id AS layer_id,
+  kernel.op AS op,
+  kernel.family AS family,
+  kernel.dur AS dur
+FROM autoviz_layer_kernel AS member
+JOIN _autoviz_src_layer AS layer
+  ON layer.id = member.layer_id
+JOIN _autoviz_kernel AS kernel
+  ON kernel.seq = member.seq
+LEFT JOIN _autoviz_src_phase AS phase
+  ON phase.iteration_id = layer.iteration_id;
+
+-- How long the kernels at each position of a kind of layer take, over all
+-- executions in steps of one phase and batch size.
+CREATE OR REPLACE PERFETTO TABLE autoviz_layer_position(
+  -- Phase of the steps. NULL if unknown.
+  phase STRING,
+  -- Requests in the steps. NULL if unknown.
+  batch_size LONG,
+  -- Kind of the layer.
+  kind STRING,
+  -- Position in the layer, from 0.
+  position LONG,
+  -- Canonical operation; where it differs between executions, the first by
+  -- name of them.
+  op STRING,
+  -- Coarse class of that operation.
+  family STRING,
+  -- Different operations at the position; more than 1 says that executions
+  -- of this kind are not alike there.
+  op_count LONG,
+  -- Kernels at the position.
+  kernel_count LONG,
+  -- Mean duration in ns.
+  mean_dur DOUBLE,
+  -- Standard deviation of the duration in ns, over all of the kernels.
+  std_dur DOUBLE,
+  -- Shortest duration in ns.
+  min_dur LONG,
+  -- Longest duration in ns.
+  max_dur LONG,
+  -- Sum of the durations in ns.
+  total_dur LONG,
+  -- Share of the sum over all positions of the group, from 0 to 1.
+  share DOUBLE
+) AS
+WITH
+  centred AS (
+    SELECT
+      *,
+      avg(dur) OVER grouped AS mean
+    FROM _autoviz_layer_member
+    WINDOW grouped AS (PARTITION BY phase, batch_size, kind, position)
+  ),
+  grouped AS (
+    SELECT
+      phase,
+      batch_size,
+      kind,
+      position,
+      min(op) AS op,
+      family,
+      count(DISTINCT op) AS op_count,
+      count() AS kernel_count,
+      avg(dur) AS mean_dur,
+      sqrt(avg((dur - mean) * (dur - mean))) AS std_dur,
+      -- The aggregate of one column would choose the row that op comes from.
+      (min(dur) + 0) AS min_dur,
+      (max(dur) + 0) AS max_dur,
+      sum(dur) AS total_dur
+    FROM centred
+    GROUP BY
+      phase,
+      batch_size,
+      kind,
+      position
+  )
+SELECT
+  phase,
+  batch_size,
+  kind,
+  position,
+  op,
+  family,
+  op_count,
+  kernel_count,
+  mean_dur,
+  std_dur,
+  min_dur,
+  max_dur,
+  total_dur,
+  1.0 * total_dur / nullif(
+    sum(total_dur) OVER (PARTITION BY phase, batch_size, kind), 0) AS share
+FROM grouped
+ORDER BY
+  phase,
+  batch_size,
+  kind,
+  position;
