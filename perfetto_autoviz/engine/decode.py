@@ -129,7 +129,15 @@ def _read_batch(
         values[STRING] = _strings(b"".join(parts[_TEXT]), memo)
     if _BLOBS in parts:
         values[BLOB] = _objects([bytes(blob) for blob in parts[_BLOBS]])
+    _check_counts(codes, values)
     return codes, values
+
+
+def _check_counts(codes: Codes, values: dict[int, npt.NDArray[Any]]) -> None:
+    counts = np.bincount(codes, minlength=BLOB + 1).tolist()
+    expected = [0, counts[NULL], *(len(values.get(code, ())) for code in range(INTEGER, BLOB + 1))]
+    if counts != expected:
+        raise ValueError(f"cell counts by type are {counts}, values {expected}")
 
 
 def _strings(text: bytes, memo: dict[str, str]) -> Objects:

@@ -2,7 +2,8 @@
 
 This file is started as a program, ``python -I -S guard.py COMMAND…``, and imports the
 standard library only. Its standard input is a pipe whose other end the owner holds: the
-operating system closes it however the owner ends, by ``kill -9`` too, on every platform.
+operating system closes it however the owner ends, by ``kill -9`` too, on every platform. A byte
+on it asks for the same end.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ import threading
 
 def _end_with_owner(child: subprocess.Popen[bytes]) -> None:
     # os.read, since a buffered reader's lock would trouble the interpreter's exit.
-    while os.read(0, 1):
-        pass
+    os.read(0, 1)
     child.kill()
 
 

@@ -6,6 +6,7 @@ The cache is the one of that package itself, so neither fetches what the other h
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import os
 import platform
@@ -98,7 +99,7 @@ def remembered_failure(shell: Pinned) -> str:
 def _download_once(shell: Pinned) -> Path:
     try:
         _Download(shell).run()
-    except (OSError, EngineError) as error:
+    except (OSError, http.client.HTTPException, EngineError) as error:
         reason = f"the native trace processor can't be downloaded ({error})"
         stamp = {"sha256": shell.sha256, "time": time.time(), "reason": reason}
         (cache_folder() / _STAMP).write_text(json.dumps(stamp))
@@ -114,7 +115,7 @@ class _Download:
         self._answered = threading.Event()
         self._done = threading.Event()
         self._gave_up = threading.Event()
-        self._error: OSError | EngineError | None = None
+        self._error: Exception | None = None
 
     def run(self) -> None:
         threading.Thread(target=self._work, daemon=True).start()
@@ -130,7 +131,7 @@ class _Download:
     def _work(self) -> None:
         try:
             self._fetch()
-        except (OSError, EngineError) as error:
+        except (OSError, http.client.HTTPException, EngineError) as error:
             self._error = error
         finally:
             self._answered.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import queue
@@ -93,14 +94,21 @@ class EngineProcess:
 
     def end(self) -> None:
         """Ends engine and guard and waits for them; harmless when called again."""
-        if self.alive():
-            _kill(self._process)
-        self.wait(_END_SECONDS)
+        self._ask_to_end()
+        if not self.wait(_END_SECONDS):
+            _kill_group(self._process)
         for stream in (self._process.stdin, self._process.stdout, self._log):
             if stream:
                 stream.close()
         if self._reservation:
             self._reservation.release()
+
+    def _ask_to_end(self) -> None:
+        # A byte, since a forked child of this process may keep the pipe itself open.
+        if self._process.stdin and not self._process.stdin.closed:
+            with contextlib.suppress(OSError):
+                self._process.stdin.write(b".")
+                self._process.stdin.close()
 
     def _reported_port(self) -> int:
         line = _first_line(self._process.stdout, START_SECONDS)
@@ -173,13 +181,11 @@ def _first_line(stream: IO[bytes] | None, seconds: float) -> str:
         return ""
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends the guard and its engine."""
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kills a guard that doesn't react, with its engine: they're a process group."""
     if os.name == "posix":
-        # The guard leads a process group of its own, in which the engine is the only other.
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return
-    elif process.stdin:
-        process.stdin.close()  # the guard's sign to end the engine
+    else:
+        process.kill()
+    process.wait()

