@@ -26,7 +26,9 @@ CREATE OR REPLACE PERFETTO TABLE _autoviz_src_iteration(
   host_ts LONG,
   -- Duration of the host span in ns.
   host_dur LONG,
-  -- Device activities that belong to it.
+  -- Kernels, copies and fills that belong to it.
+  activity_count LONG,
+  -- Kernels that belong to it.
   kernel_count LONG,
   -- Time in ns in which at least one of them ran.
   busy_dur LONG
@@ -45,6 +47,7 @@ SELECT
   extract_arg(slice.arg_set_id, 'debug.confidence') AS confidence,
   extract_arg(slice.arg_set_id, 'debug.host_ts') AS host_ts,
   extract_arg(slice.arg_set_id, 'debug.host_dur') AS host_dur,
+  extract_arg(slice.arg_set_id, 'debug.activity_count') AS activity_count,
   extract_arg(slice.arg_set_id, 'debug.kernel_count') AS kernel_count,
   extract_arg(slice.arg_set_id, 'debug.busy_dur') AS busy_dur
 FROM slice

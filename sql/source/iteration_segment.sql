@@ -17,7 +17,7 @@ CREATE OR REPLACE PERFETTO TABLE _autoviz_src_iteration_segment(
   -- Number among device activities equal in all of these.
   first_tie LONG,
   -- Device activities of the segment.
-  kernel_count LONG
+  activity_count LONG
 ) AS
 SELECT
   extract_arg(slice.arg_set_id, 'debug.iteration_id') AS iteration_id,
@@ -27,7 +27,7 @@ SELECT
   extract_arg(slice.arg_set_id, 'debug.first_tid') AS first_tid,
   extract_arg(slice.arg_set_id, 'debug.first_correlation') AS first_correlation,
   extract_arg(slice.arg_set_id, 'debug.first_tie') AS first_tie,
-  extract_arg(slice.arg_set_id, 'debug.kernel_count') AS kernel_count
+  extract_arg(slice.arg_set_id, 'debug.activity_count') AS activity_count
 FROM slice
 WHERE
   slice.category = 'autoviz.iteration_segment'

@@ -20,8 +20,10 @@ CREATE OR REPLACE PERFETTO TABLE _autoviz_src_layer(
   module STRING,
   -- What the layer was derived from.
   evidence STRING,
-  -- Position in its iteration of its first kernel.
+  -- Position in its iteration of its first activity.
   first_position LONG,
+  -- Kernels, copies and fills of the layer.
+  activity_count LONG,
   -- Kernels of the layer.
   kernel_count LONG,
   -- Time in ns in which at least one of them ran.
@@ -39,6 +41,7 @@ SELECT
   extract_arg(slice.arg_set_id, 'debug.module') AS module,
   extract_arg(slice.arg_set_id, 'debug.evidence') AS evidence,
   extract_arg(slice.arg_set_id, 'debug.first_position') AS first_position,
+  extract_arg(slice.arg_set_id, 'debug.activity_count') AS activity_count,
   extract_arg(slice.arg_set_id, 'debug.kernel_count') AS kernel_count,
   extract_arg(slice.arg_set_id, 'debug.busy_dur') AS busy_dur
 FROM slice

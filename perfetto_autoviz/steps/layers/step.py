@@ -21,12 +21,14 @@ from perfetto_autoviz.steps.layers.boundaries import (
     attention_anchors,
     layer_extents,
 )
-from perfetto_autoviz.steps.layers.kinds import composition, kinds
+from perfetto_autoviz.steps.layers.kinds import LayerOps, composition, kinds
 from perfetto_autoviz.steps.layers.modules import ModuleClass, layer_modules, module_classes
 from perfetto_autoviz.steps.step import Frames, Options, Read, Step
 
 ATTENTION_ANCHOR = "attention anchor"
 CHOSEN_ANCHOR = "chosen anchor"
+
+_SEPARATOR = "\x1f"
 
 
 @dataclass(frozen=True)
@@ -119,9 +121,9 @@ def _members(frames: Frames) -> _Members:
     member = frames["autoviz_iteration_kernel"]
     member = member[member["iteration_id"].isin(chosen["id"])]
     kernels = frames["_autoviz_kernel"].iloc[member["seq"].to_numpy(np.int64)]
-    ops = kernels["op"].fillna("") + "\0" + kernels["family"].fillna("")
+    ops = kernels["op"].fillna("") + _SEPARATOR + kernels["family"].fillna("")
     code, distinct = pd.factorize(ops)
-    vocabulary = [Kernel(*str(text).split("\0")) for text in distinct]
+    vocabulary = [Kernel(*str(text).rsplit(_SEPARATOR, 1)) for text in distinct]
     return _Members(
         member["iteration_id"].to_numpy(np.int64),
         member["device"].to_numpy(np.int64),
@@ -191,17 +193,16 @@ def _kinds(
 ) -> list[str]:
     rows = zip(phases["iteration_id"], phases["phase"], phases["batch_size"], strict=True)
     phase_of = {int(number): (phase, str(size)) for number, phase, size in rows}
-    signatures = [members.code[layer.first : layer.end].tobytes() for layer in layers]
     names: dict[bytes, str] = {}
-    for layer, signature in zip(layers, signatures, strict=True):
-        if signature not in names:
-            kernels = [members.vocabulary[c] for c in members.code[layer.first : layer.end]]
-            names[signature] = composition(kernels)
-    return kinds(
-        [phase_of.get(int(number), (None, "")) for number in iteration],
-        [names[signature] for signature in signatures],
-        signatures,
-    )
+    described = []
+    for layer, number in zip(layers, iteration, strict=True):
+        code = members.code[layer.first : layer.end]
+        ops = code.tobytes()
+        if ops not in names:
+            names[ops] = composition([members.vocabulary[c] for c in code])
+        group = phase_of.get(int(number), (None, ""))
+        described.append(LayerOps(group, names[ops], layer.index, ops))
+    return kinds(described)
 
 
 LAYERS_STEP = Step(

@@ -1,0 +1,185 @@
+"""A capture open in a trace processor: SQL, tables pushed from Python, steps run on demand."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+import pandas as pd
+
+from perfetto_autoviz import sqlpackage
+from perfetto_autoviz.engine import Engine
+from perfetto_autoviz.errors import UsageError
+from perfetto_autoviz.push import push_table
+from perfetto_autoviz.relations import RELATIONS, Relation, SqlType
+from perfetto_autoviz.steps import STEPS, Options, Step
+
+_log = logging.getLogger("perfetto_autoviz.session")
+
+_RELATIONS: dict[str, Relation] = {relation.name: relation for relation in RELATIONS}
+_MAKERS: dict[str, Step] = {relation.name: step for step in STEPS for relation in step.makes}
+
+# The text that stands for a source module whose relation the session pushes itself.
+_PUSHED = "-- The session pushes this relation."
+
+
+class Session:
+    """One capture in one engine. A context manager.
+
+    A statement may use any relation of the package without including its module first: what
+    it needs is included, and the steps that make what it reads are run, once.
+
+    Attributes:
+        engine: the trace processor.
+        stored: whether the relations are read from the annotation tracks of an enriched
+            trace instead of being made by the steps.
+    """
+
+    def __init__(
+        self, engine: Engine, options: Options | None = None, *, stored: bool = False
+    ) -> None:
+        """Takes over an engine with a loaded capture; the engine ends with the session.
+
+        Args:
+            engine: the engine.
+            options: for the steps.
+            stored: see above.
+        """
+        self.engine = engine
+        self.stored = stored
+        self.options = options or Options()
+        self._frames: dict[str, pd.DataFrame] = {}
+        self._included: set[str] = set()
+        self._register()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the engine; closing again is harmless."""
+        self.engine.close()
+
+    @property
+    def rank(self) -> int | None:
+        """Rank of the recorded process, None if unknown."""
+        rank = self.metadata.get("rank")
+        return None if rank is None else int(rank)
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The row of ``autoviz_capture`` as a mapping; NULL is None."""
+        frame = self.query("SELECT * FROM autoviz_capture")
+        if frame.empty:
+            return {}
+        row = frame.iloc[0]
+        return {str(name): None if pd.isna(value) else value for name, value in row.items()}
+
+    def query(self, sql: str) -> pd.DataFrame:
+        """Runs SQL.
+
+        Args:
+            sql: one or more statements.
+
+        Returns:
+            The rows of the last statement: integers as ``int64``, or ``Int64`` where NULLs
+            occur, doubles as ``float64``, text as ``object``.
+
+        Raises:
+            QueryError: the engine refuses a statement; the message is the engine's.
+            EngineError: the engine died.
+        """
+        for module in sqlpackage.modules_needed(sql):
+            self.include(module)
+        return self.engine.query(sql)
+
+    def include(self, module: str) -> None:
+        """Includes a module of the package, or of Perfetto's standard library.
+
+        Raises:
+            QueryError: there is no such module.
+        """
+        if module in self._included:
+            return
+        for needed in sqlpackage.included(module):
+            relation = sqlpackage.source_relation(needed)
+            if relation and not self.stored:
+                self._make(relation)
+        self.engine.execute(f"INCLUDE PERFETTO MODULE {module}")
+        self._included.update((module, *sqlpackage.included(module)))
+
+    def push_table(
+        self, name: str, frame: pd.DataFrame, types: Mapping[str, SqlType] | None = None
+    ) -> None:
+        """Makes a typed table of a frame, replacing one of that name.
+
+        Raises:
+            UsageError: the name belongs to the package, or a column can't be typed.
+        """
+        if not name.isidentifier() or sqlpackage.modules_needed(name):
+            raise UsageError(f"{name!r} can't be the name of a pushed table: choose another")
+        push_table(self.engine, name, frame, types)
+
+    def relation(self, name: str) -> pd.DataFrame:
+        """The frame of a stored relation, made first if need be.
+
+        Args:
+            name: short name, e.g. ``iteration``.
+
+        Raises:
+            UsageError: there is no such relation.
+        """
+        if name not in _RELATIONS:
+            raise UsageError(f"no relation {name!r}: there are {', '.join(_RELATIONS)}")
+        if self.stored:
+            return self.query(f"SELECT * FROM {_RELATIONS[name].source}")
+        self._make(name)
+        return self._frames[name]
+
+    def relations(self) -> dict[str, pd.DataFrame]:
+        """The frames of all stored relations by short name, made first if need be."""
+        return {name: self.relation(name) for name in _RELATIONS}
+
+    def _register(self) -> None:
+        texts = {
+            module.name: _PUSHED
+            if sqlpackage.source_relation(module.name) and not self.stored
+            else module.sql
+            for module in sqlpackage.modules().values()
+        }
+        self.engine.register_package(sqlpackage.PACKAGE, texts)
+
+    def _make(self, relation: str) -> None:
+        if relation in self._frames:
+            return
+        step = _MAKERS[relation]
+        _log.info("%s", step.name)
+        inputs = {read.relation: self._read(read.relation, read.columns) for read in step.reads}
+        for name, frame in step.run(inputs, self.options).items():
+            self.provide(name, frame)
+
+    def _read(self, relation: str, columns: Iterable[str]) -> pd.DataFrame:
+        name = next((r.name for r in RELATIONS if r.source == relation), None)
+        if name is not None:
+            return self.relation(name)[list(columns)]
+        return self.query(f"SELECT {', '.join(columns)} FROM {relation}")
+
+    def provide(self, name: str, frame: pd.DataFrame) -> None:
+        """Gives a stored relation from outside, in place of the step that makes it.
+
+        Args:
+            name: short name, e.g. ``capture``.
+            frame: its rows, with exactly the relation's columns.
+        """
+        relation = _RELATIONS[name]
+        push_table(self.engine, relation.source, frame, relation.types)
+        self._frames[name] = frame
