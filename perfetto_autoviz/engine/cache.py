@@ -35,8 +35,16 @@ def one_at_a_time(name: str) -> Iterator[None]:
     """Lets one process after the other through, so that many at once fetch a file once.
 
     The operating system releases the lock when its holder ends, however it ends.
+
+    Raises:
+        EngineError: the cache folder can't be written to.
     """
-    with (cache_folder() / f"{name}.lock").open("a+b") as file:
+    path = cache_folder() / f"{name}.lock"
+    try:
+        file = path.open("a+b")
+    except OSError as error:
+        raise EngineError(f"{path} isn't writable ({error}): set {CACHE_VARIABLE}") from error
+    with file:
         _lock(file.fileno())
         yield
 

@@ -16,7 +16,7 @@ from perfetto_autoviz.engine.chunks import rechunked
 from perfetto_autoviz.engine.client import Client
 from perfetto_autoviz.engine.decode import decode_query_result
 from perfetto_autoviz.engine.find import ENGINE_VARIABLE, EngineChoice, Kind, candidates
-from perfetto_autoviz.engine.native import RecentFailureError
+from perfetto_autoviz.engine.native import NotTriedError
 from perfetto_autoviz.engine.process import EngineProcess
 from perfetto_autoviz.engine.stats import Stat, major_version
 from perfetto_autoviz.errors import EngineError, QueryError
@@ -26,7 +26,7 @@ LAST_DROPPING_MAJOR = 56
 
 _DEATH_SECONDS = 2.0  # how long a dying process may take to be seen as dead
 
-# Example: "Perfetto v55.3-d1d5b2b4a (d1d5b2b4a…)"
+# Example: "Perfetto v55.3-df2b6e4be (df2b6e4be1b2f6f799e72e0210d5981af6506436)"
 _VERSION = re.compile(r"v(\d+)\.(\d+)")
 
 
@@ -57,8 +57,8 @@ def start_engine(path: str | None = None) -> Engine:
         except EngineError as error:
             if len(ways) == 1:
                 raise
-            # What failed a short time ago was explained then.
-            level = logging.DEBUG if isinstance(error, RecentFailureError) else logging.WARNING
+            # What the user forbade, or was told a short time ago, is no news.
+            level = logging.DEBUG if isinstance(error, NotTriedError) else logging.WARNING
             _log.log(level, "%s; trying the next engine", error)
             problems.append(str(error))
     raise EngineError(
@@ -83,6 +83,7 @@ class Engine:
 
     def __init__(self, choice: EngineChoice) -> None:
         self._dead = ""
+        self._fed = False
         self._process = EngineProcess(choice.command, reports_port=choice.reports_port)
         self._client = Client(self._process.port, self._failure)
         self.kind = choice.kind
@@ -110,8 +111,11 @@ class Engine:
         The engine parses one piece while the next is being made.
 
         Raises:
-            EngineError: the engine can't read the trace, or died of it.
+            EngineError: the engine can't read the trace, died of it, or has one already.
         """
+        if self._fed:
+            raise EngineError("a trace processor takes one trace: start another one")
+        self._fed = True
         with ThreadPoolExecutor(max_workers=1) as worker:
             pending: Future[None] | None = None
             for chunk in rechunked(chunks):

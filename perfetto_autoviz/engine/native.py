@@ -5,6 +5,7 @@ The cache is the one of that package itself, so neither fetches what the other h
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import http.client
 import json
@@ -54,17 +55,12 @@ def pinned() -> Pinned | None:
     return None
 
 
-def cached() -> Path | None:
-    """The pinned shell, if an earlier download left it in the cache."""
-    shell = pinned()
-    return shell.path if shell and shell.path.is_file() else None
-
-
 def cached_or_downloaded() -> Path:
     """The pinned shell, downloaded if need be.
 
     Raises:
-        EngineError: it isn't there and can't be fetched, or wasn't a short time ago.
+        NotTriedError: it isn't there, and fetching is forbidden or failed a short time ago.
+        EngineError: it isn't there and can't be fetched.
     """
     shell = pinned()
     if shell is None:
@@ -72,18 +68,20 @@ def cached_or_downloaded() -> Path:
     if shell.path.is_file():
         return shell.path
     if os.environ.get(NO_DOWNLOAD_VARIABLE):
-        raise EngineError(f"{NO_DOWNLOAD_VARIABLE} forbids to download the native trace processor")
+        raise NotTriedError(
+            f"{NO_DOWNLOAD_VARIABLE} forbids to download the native trace processor"
+        )
     with one_at_a_time("native"):
         if shell.path.is_file():
             return shell.path
         failure = remembered_failure(shell)
         if failure:
-            raise RecentFailureError(failure)
+            raise NotTriedError(failure)
         return _download_once(shell)
 
 
-class RecentFailureError(EngineError):
-    """The download failed within the last day and wasn't tried again."""
+class NotTriedError(EngineError):
+    """The download is forbidden, or failed within the last day: known, and no news."""
 
 
 def remembered_failure(shell: Pinned) -> str:
@@ -102,7 +100,8 @@ def _download_once(shell: Pinned) -> Path:
     except (OSError, http.client.HTTPException, EngineError) as error:
         reason = f"the native trace processor can't be downloaded ({error})"
         stamp = {"sha256": shell.sha256, "time": time.time(), "reason": reason}
-        (cache_folder() / _STAMP).write_text(json.dumps(stamp))
+        with contextlib.suppress(OSError):  # then it's tried again, no more than that
+            (cache_folder() / _STAMP).write_text(json.dumps(stamp))
         raise EngineError(reason) from error
     return shell.path
 

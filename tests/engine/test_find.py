@@ -177,7 +177,7 @@ def test_a_failed_download_is_remembered_for_a_day(
     server.pin(monkeypatch)
     with pytest.raises(EngineError, match=r"can't be downloaded \(.*\)") as first:
         native.cached_or_downloaded()
-    with pytest.raises(native.RecentFailureError) as second:
+    with pytest.raises(native.NotTriedError) as second:
         native.cached_or_downloaded()
     assert str(first.value) == str(second.value)
     assert server.requests == 1
@@ -295,6 +295,21 @@ def test_without_node(monkeypatch: pytest.MonkeyPatch) -> None:
         webassembly.cached_or_fetched()
 
 
+def test_a_cache_that_cannot_be_written(
+    empty_home: Path, fake_npm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty_home.write_text("a file where a folder should be")
+    for fetch in (webassembly.cached_or_fetched, native.cached_or_downloaded):
+        with pytest.raises(EngineError, match=r"cache folder .* set AUTOVIZ_CACHE"):
+            fetch()
+
+
+def test_a_lock_that_cannot_be_taken(empty_home: Path, fake_npm: Path) -> None:
+    (empty_home / "cache" / "webassembly.lock").mkdir(parents=True)
+    with pytest.raises(EngineError, match="isn't writable"):
+        webassembly.cached_or_fetched()
+
+
 # ---- the order ---------------------------------------------------------------------
 
 
@@ -323,11 +338,16 @@ def test_a_word_chooses_the_kind(
     assert [way().kind for way in find.candidates(word)] == [word]
 
 
-def test_without_anything_three_ways_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_anything_three_ways_are_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("AUTOVIZ_NO_DOWNLOAD", "1")
     with pytest.raises(EngineError) as raised:
         start_engine()
+    assert [record.levelno for record in caplog.records if record.levelno > logging.INFO] == [
+        logging.WARNING  # about Node.js; what the user forbade is no news
+    ]
     message = str(raised.value)
     assert "\n" not in message
     assert "--trace-processor PATH" in message
