@@ -27,14 +27,14 @@ class Arrivals:
         concurrency: requests in flight in steady state.
         prompt_tokens: smallest and largest prompt, in tokens.
         output_tokens: smallest and largest output, in tokens.
-        ramp_share: share of the steps in which the concurrency is built up; 0 starts full.
+        ramp_share: share of the steps in which the concurrency is built up.
         drain_share: share of the steps, at the end, in which nothing arrives any more.
         spike_every: steps between two bursts of long prompts; 0 for none.
         spike_share: share of the concurrency that a burst replaces.
         spike_factor: how much longer the prompts of a burst are.
         token_budget: most tokens in one step; longer prompts are prefilled in chunks.
         policy: ``mixed`` computes prompts beside decoding requests, ``separate`` first.
-        start_full: requests have been prefilled before the capture starts.
+        start_full: no ramp, all requests have been prefilled before the capture starts.
     """
 
     concurrency: int = 32
@@ -125,7 +125,8 @@ class _Scheduler:
     draining: bool = False
 
     def run(self) -> Iterator[tuple[Work, Work]]:
-        ramp = round(self.arrivals.ramp_share * self.steps)
+        share = 0.0 if self.arrivals.start_full else self.arrivals.ramp_share
+        ramp = round(share * self.steps)
         drain = self.steps - round(self.arrivals.drain_share * self.steps)
         for step in range(self.steps):
             self._retire()

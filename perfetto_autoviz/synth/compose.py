@@ -50,18 +50,19 @@ MAX_CACHED_TEMPLATES = 8
 """Programs whose event texts are kept; a graph's batch size repeats, a prefill's rarely."""
 
 
-def synthesise(spec: ScenarioSpec, out_dir: Path) -> list[SynthCapture]:
+def synthesise(spec: ScenarioSpec, out_dir: Path, max_events: int = 0) -> list[SynthCapture]:
     """Write the captures of a scenario, one per rank, each with its truth beside it.
 
     Args:
         spec: the scenario.
         out_dir: folder for the files; made if missing.
+        max_events: stop after the step in which a rank reaches this many events; 0 for never.
 
     Returns:
         The captures in order of rank.
     """
     names = [capture_name(spec, rank) for rank in range(spec.ranks)]
-    return compose(spec, [out_dir / name for name in names])
+    return compose(spec, [out_dir / name for name in names], max_events)
 
 
 def compose(spec: ScenarioSpec, paths: list[Path], max_events: int = 0) -> list[SynthCapture]:

@@ -139,7 +139,7 @@ def _atom(plan: StepPlan, batch: int | None) -> tuple[str, ...]:
 
     Without a graph the step is an ``eager_decode[…]``, a batch of nothing a ``dummy_…[…]``.
     """
-    if plan.phase in ("prefill", "mixed"):
+    if plan.phase == "prefill":
         return (_atom_prefill(plan),)
     if plan.phase == "draft":
         return (f"draft[{plan.draft_index}/1 bs={plan.requests}]",)
@@ -152,13 +152,11 @@ def _atom(plan: StepPlan, batch: int | None) -> tuple[str, ...]:
 
 
 def _atom_prefill(plan: StepPlan) -> str:
-    """``prefill[bs=9 tok=4096 ctx=[512, 384, 448]...+6]``; with decodes ``p=`` and ``d=``."""
+    """``prefill[bs=9 tok=4096 ctx=[512, 384, 448]...+6]``."""
     lengths = plan.context.lengths
     shown = ", ".join(map(str, lengths[:CONTEXTS_SHOWN]))
     more = f"...+{len(lengths) - CONTEXTS_SHOWN}" if len(lengths) > CONTEXTS_SHOWN else ""
-    split = f" p={plan.context.requests} d={plan.generation.requests}"
-    roles = split if plan.generation.requests else ""
-    return f"prefill[bs={plan.requests} tok={plan.tokens}{roles} ctx=[{shown}]{more}]"
+    return f"prefill[bs={plan.requests} tok={plan.tokens} ctx=[{shown}]{more}]"
 
 
 def _trtllm(plan: StepPlan, _: int | None) -> tuple[str, ...]:

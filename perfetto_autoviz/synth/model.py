@@ -8,7 +8,7 @@ step. Device properties and runtime versions are those of the same captures.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -351,13 +351,8 @@ def _with_collectives(slots: tuple[Slot, ...], collective: Slot) -> tuple[Slot, 
     return (*slots[:end], collective, *slots[end:], collective)
 
 
-def map_slots(model: Model, change: Any) -> Model:
-    """The model with ``change`` applied to every run of slots.
-
-    Args:
-        model: the model.
-        change: a function from a tuple of slots to a tuple of slots.
-    """
+def map_slots(model: Model, change: Callable[[tuple[Slot, ...]], tuple[Slot, ...]]) -> Model:
+    """The model with ``change`` applied to every part and every kind of layer."""
     return replace(
         model,
         prologue=change(model.prologue),

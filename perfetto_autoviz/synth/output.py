@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from isal import igzip
 
@@ -52,6 +52,6 @@ def open_output(path: Path) -> Output:
     stream: IO[bytes] = file
     if path.suffix == ".gz":
         # No name and no time in the header: the same content gives the same bytes.
-        open_gzip: Callable[..., IO[bytes]] = igzip.IGzipFile
+        open_gzip: Callable[..., Any] = igzip.IGzipFile
         stream = open_gzip(filename="", mode="wb", fileobj=file, compresslevel=COMPRESSION, mtime=0)
     return Output(path, stream, file, partial)

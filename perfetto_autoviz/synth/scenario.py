@@ -9,7 +9,7 @@ from typing import Literal
 from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.synth.arrivals import Arrivals
 from perfetto_autoviz.synth.dialects import Dialect
-from perfetto_autoviz.synth.model import Model, load_model, model_names
+from perfetto_autoviz.synth.model import Model, load_model
 from perfetto_autoviz.synth.program import LaunchMode
 from perfetto_autoviz.synth.timeline import HostCosts
 
@@ -94,8 +94,14 @@ class ScenarioSpec:
             raise UsageError(f"a capture needs at least one rank, not {self.ranks}")
         if self.layers is not None and self.layers < 1:
             raise UsageError(f"a model needs at least one layer, not {self.layers}")
-        if isinstance(self.model, str) and self.model not in model_names():
+        if isinstance(self.model, str):
             load_model(self.model)
+        if self.dialect == "atom" and self.arrivals.policy == "mixed":
+            raise UsageError("ATOM's annotations know no mixed step; use the policy 'separate'")
+        if self.speculative and self.dialect.startswith(("vllm", "trtllm")):
+            raise UsageError(
+                f"the dialect {self.dialect!r} has no annotation for a draft step; use another"
+            )
 
 
 @dataclass(frozen=True)
