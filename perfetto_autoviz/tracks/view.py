@@ -23,7 +23,10 @@ def track_specs(relations: Mapping[str, pd.DataFrame]) -> list[TrackSpec]:
         TrackSpec(
             ITERATION.name,
             "iterations",
-            [_iteration_title(*row) for row in zip(words, *_counts(iterations, phases), strict=True)],
+            [
+                _iteration_title(*row)
+                for row in zip(words, *_counts(iterations, phases), strict=True)
+            ],
             words,
             level="level",
             description="Engine steps, from the first start to the last end of their kernels.",
@@ -38,7 +41,10 @@ def track_specs(relations: Mapping[str, pd.DataFrame]) -> list[TrackSpec]:
         TrackSpec(
             LAYER.name,
             "layers",
-            [f"L{layer} {kind}" for layer, kind in zip(layers["layer"], layers["kind"], strict=True)],
+            [
+                f"L{layer} {kind}"
+                for layer, kind in zip(layers["layer"], layers["kind"], strict=True)
+            ],
             layers["kind"].tolist(),
             description="Executions of model layers, exactly over their kernels.",
         ),

@@ -1,0 +1,124 @@
+"""The enriched trace: one zip of a capture and its annotation tracks.
+
+The limits here are those of the trace processor's own zip reader (Perfetto,
+src/trace_processor/util/zip_reader.cc): it refuses ZIP64 and a third member of any kind,
+and older releases refuse the flag that marks a name as UTF-8.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+from perfetto_autoviz.errors import CaptureError, UsageError
+
+ANNOTATIONS_MEMBER = "annotations.pftrace"
+"""Name of the second member."""
+
+# What zipfile writes without ZIP64, in bytes of one member before and after compression.
+MAX_MEMBER_SIZE = 2**31 - 1
+
+_CHUNK = 1 << 20
+_LEVEL = 6  # zlib's own choice: beyond it a capture shrinks by 2 % for twice the time
+_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can tell; same input, same bytes
+_UNIX = 3
+_MODE = 0o644
+
+
+def write_enriched(
+    out: Path,
+    member_name: str,
+    capture: Iterable[bytes] | Path,
+    annotations: bytes,
+    *,
+    already_compressed: bool,
+) -> None:
+    """Writes an enriched trace, whole or not at all.
+
+    Args:
+        out: the file to write; one that exists is replaced.
+        member_name: name of the capture; what can't stand in the archive is replaced by ``_``.
+        capture: the capture's bytes, or the file that holds them.
+        annotations: what `build_annotations` made.
+        already_compressed: whether the capture is gzip already, so that it's stored as it is.
+
+    Raises:
+        UsageError: `out` is the capture itself, or its folder doesn't exist.
+        CaptureError: the capture is too large for a zip that a trace processor reads.
+    """
+    if isinstance(capture, Path) and out.exists() and out.samefile(capture):
+        raise UsageError(f"{out} is the capture itself: choose another name for the output")
+    if not out.parent.is_dir():
+        raise UsageError(f"there's no folder {out.parent} to write {out.name} to")
+    # Beside the output, so that the last step is a rename within one file system.
+    beside = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        with ZipFile(beside, "w") as archive:
+            _add(archive, safe_member_name(member_name), _bytes_of(capture), already_compressed)
+            _add(archive, ANNOTATIONS_MEMBER, [annotations], stored=False)
+        beside.replace(out)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def read_enriched(path: Path) -> tuple[str, bytes]:
+    """Reads what an enriched trace adds to its capture.
+
+    Returns:
+        The name of the capture's member, and the annotation tracks.
+
+    Raises:
+        CaptureError: the file is no enriched trace, or is damaged.
+    """
+    try:
+        with ZipFile(path) as archive:
+            names = archive.namelist()
+            if len(names) != 2 or names[1] != ANNOTATIONS_MEMBER:
+                raise CaptureError(f"{path} is no enriched trace: make one with autoviz annotate")
+            return names[0], archive.read(ANNOTATIONS_MEMBER)
+    except (zipfile.BadZipFile, EOFError) as error:
+        raise CaptureError(f"{path} is no whole zip file: make it again ({error})") from error
+
+
+def safe_member_name(name: str) -> str:
+    """The name under which a capture is stored: its last part, in printable ASCII."""
+    last = PurePosixPath(name.replace("\\", "/")).name or "capture"
+    ascii_only = "".join(char if " " <= char <= "~" else "_" for char in last)
+    return f"capture-{ascii_only}" if ascii_only == ANNOTATIONS_MEMBER else ascii_only
+
+
+def _add(archive: ZipFile, name: str, chunks: Iterable[bytes], stored: bool) -> None:
+    info = ZipInfo(name, _DATE)
+    info.compress_type = ZIP_STORED if stored else ZIP_DEFLATED
+    info.create_system = _UNIX
+    info.external_attr = _MODE << 16
+    _set_level(info)
+    size = 0
+    with archive.open(info, "w") as member:
+        for chunk in chunks:
+            size += len(chunk)
+            if size > MAX_MEMBER_SIZE:
+                raise CaptureError(
+                    f"{name} is larger than 2 GiB, which a trace processor can't read"
+                    " from a zip: compress it with gzip first"
+                )
+            member.write(chunk)
+
+
+def _set_level(info: ZipInfo) -> None:
+    # The attribute lost its underscore in Python 3.13.
+    name = "compress_level" if hasattr(info, "compress_level") else "_compresslevel"
+    setattr(info, name, _LEVEL)
+
+
+def _bytes_of(capture: Iterable[bytes] | Path) -> Iterator[bytes]:
+    if not isinstance(capture, Path):
+        yield from capture
+        return
+    with capture.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
