@@ -46,6 +46,9 @@ STRAY = Slot(
 )
 """The copy between two steps that belongs to none."""
 
+PROFILER_TAIL_NS = 150_000
+"""From the last activity to the profiler's own end, which waits for the device."""
+
 MAX_CACHED_TEMPLATES = 8
 """Programs whose event texts are kept; a graph's batch size repeats, a prefill's rarely."""
 
@@ -118,7 +121,7 @@ class RankWriter:
         self._rank = rank
         self._device = rank % MAX_DEVICES
         pid = 1000 + rank
-        offset = spec.rank_offset_us * (rank / spec.ranks)
+        offset = spec.rank_offset_us * rank / max(1, spec.ranks - 1)
         # Steps count from 0; the first waits for the host, so nothing lies before the start.
         self._shift = (spec.clock_us + LEAD_US) * 1000 + round(offset * 1000)
         self._host = HostWriter(spec, model, pid, rank)
@@ -177,12 +180,13 @@ class RankWriter:
         self._write_truth(step, ts, dur, order, correlations)
         if step.stray is not None:
             self._stray(step)
-        self._profiler_end = int(step.times.host_ts[self._rank] + step.times.host_dur[self._rank])
+        host_end = int(step.times.host_ts[self._rank] + step.times.host_dur[self._rank]) + shift
+        self._profiler_end = max(self._profiler_end, host_end, *(ts + dur).tolist()[-1:])
 
     def finish(self) -> None:
         """Write the profiler's own span, which closes a capture."""
         start = self._spec.clock_us * 1000
-        dur = self._profiler_end + self._shift - start
+        dur = self._profiler_end + PROFILER_TAIL_NS - start
         span = span_event("Trace", "PyTorch Profiler (0)", 0, 0, start, dur, {"Op count": 0})
         named = span.replace('"pid":0,"tid":0', '"pid":"Spans","tid":"PyTorch Profiler"')
         self._file.write([named])
