@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import json
 import re
@@ -278,3 +279,15 @@ def test_a_truth_in_one_chunk_and_unknown_members_are_read(tmp_path: Path) -> No
     assert truth.kernels["ts"].tolist() == [5, 9]
     assert truth.iterations == []
     assert truth.layers["ts"].tolist() == []
+
+
+def test_the_synthesiser_knows_nothing_of_the_analysis() -> None:
+    folder = Path(synthesise.__code__.co_filename).parent
+    imported = {
+        node.module
+        for path in folder.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("perfetto_autoviz")
+    }
+    others = {m for m in imported if m and not m.startswith("perfetto_autoviz.synth")}
+    assert others == {"perfetto_autoviz.errors"}
