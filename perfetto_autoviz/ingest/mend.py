@@ -1,0 +1,202 @@
+"""Mend JSON text that profilers write and parsers refuse.
+
+Works on one event, or on the text before and after the list of events. Strings and
+the text between them are mended apart, because ``NaN`` is a fault outside a string only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from typing import Any
+
+import orjson
+
+from perfetto_autoviz.ingest.events import Unreadable, read_events
+
+Counts = Counter[str]
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_GOOD_ESCAPE = re.compile(r'["\\/bfnrt]|u[0-9a-fA-F]{4}')
+_SURROGATES = re.compile(r"((?:\\u[dD][89a-fA-F][0-9a-fA-F]{2})+)")
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_CONTROL_OUTSIDE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]+")
+# A kernel argument of 0/0 in C++ iostreams: {"blocks per SM": nan} or -nan, inf, NaN, Infinity
+_NON_FINITE = re.compile(r"(?<![\w.])[+-]?(?:nan|inf(?:inity)?)(?![\w.])", re.IGNORECASE)
+_HUGE = re.compile(r"-?\d+(?:\.\d+)?[eE]\+?\d{3,}")
+_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+# "traceName": "C:\traces\", : the backslash before the quote was meant literally
+_LITERAL_LAST_BACKSLASH = re.compile(r'(?<!\\)\\"(?=\s*[,}\]])')
+_LONG_INTEGER = re.compile(rb"\d{19}")
+_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
+
+
+def mend_text(data: bytes) -> tuple[str, Counts]:
+    """Mend everything that concerns characters, escapes and number words.
+
+    Returns:
+        The text, which need not be valid JSON still, and how often each fault was mended.
+    """
+    counts: Counts = Counter()
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode(errors="replace")
+        counts["invalid_utf8"] = max(1, text.count("�"))
+    parts: list[str] = []
+    position = 0
+    for match in _STRING.finditer(text):
+        parts.append(_mend_outside(text[position : match.start()], counts))
+        parts.append(_mend_string(match.group(), counts))
+        position = match.end()
+    parts.append(_mend_outside(text[position:], counts))
+    # A comma before a closing bracket may be followed by blanks only, so no string is hit.
+    return "".join(parts), counts
+
+
+def _mend_outside(text: str, counts: Counts) -> str:
+    for pattern, kind, replacement in (
+        (_CONTROL_OUTSIDE, "control_characters", " "),
+        (_NON_FINITE, "non_finite_numbers", "null"),
+        (_TRAILING_COMMA, "separators", r"\1"),
+    ):
+        text, found = pattern.subn(replacement, text)
+        counts[kind] += found
+
+    def finite(match: re.Match[str]) -> str:
+        if math.isfinite(float(match.group())):
+            return match.group()
+        counts["non_finite_numbers"] += 1
+        return "null"
+
+    return _HUGE.sub(finite, text)
+
+
+def _mend_string(text: str, counts: Counts) -> str:
+    """Mend one string, its quotes included."""
+    text, found = _CONTROL.subn(lambda match: f"\\u{ord(match.group()):04x}", text)
+    counts["control_characters"] += found
+    if "\\" not in text:
+        return text
+    bad = sum(not _GOOD_ESCAPE.fullmatch(m.group(1)) for m in _ESCAPE.finditer(text))
+    if bad and not found:
+        # Whoever wrote one bare backslash escaped none: "C:\new\Users" means no line break.
+        counts["invalid_escapes"] += 1
+        text = _ESCAPE.sub(_escape_backslash, text)
+    elif bad:
+        counts["invalid_escapes"] += 1
+        text = _ESCAPE.sub(_escape_bad_backslash, text)
+    return _SURROGATES.sub(lambda match: _join_surrogates(match, counts), text)
+
+
+def _escape_backslash(match: re.Match[str]) -> str:
+    return match.group() if match.group(1) in '"\\' else "\\" + match.group()
+
+
+def _escape_bad_backslash(match: re.Match[str]) -> str:
+    return match.group() if _GOOD_ESCAPE.fullmatch(match.group(1)) else "\\" + match.group()
+
+
+def _join_surrogates(match: re.Match[str], counts: Counts) -> str:
+    """Write escaped surrogate pairs as the characters they stand for."""
+    counts["surrogate_escapes"] += 1
+    units = json.loads(f'"{match.group()}"')
+    return str(units.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def mend_event(data: bytes) -> tuple[bytes, Counts] | None:
+    """Mend one event so that ``read_events`` accepts it.
+
+    Returns:
+        The event's text and what was mended, or None if nothing whole is in it.
+    """
+    text, counts = mend_text(data)
+    attempts = [text]
+    if '\\"' in text:
+        attempts.append(
+            mend_text(
+                _LITERAL_LAST_BACKSLASH.sub(r'\\\\"', data.decode(errors="replace")).encode()
+            )[0]
+        )
+    for number, attempt in enumerate(attempts):
+        value = _load(attempt)
+        if value is None:
+            continue
+        if number:
+            counts["invalid_escapes"] += 1
+        return _with_right_types(value, attempt, counts)
+    return None
+
+
+def _load(text: str) -> dict[str, Any] | None:
+    """The event as an object, or None if the text holds none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _with_right_types(
+    event: dict[str, Any], text: str, counts: Counts
+) -> tuple[bytes, Counts] | None:
+    """Drop what has a type no reader expects; an event without a phase is no event."""
+    wrong = [key for key, types in _TYPES.items() if key in event and not _fits(event[key], types)]
+    if "ph" in wrong:
+        return None
+    for key in wrong:
+        counts["wrong_types"] += 1
+        del event[key]
+    encoded = dump(event) if wrong else text.encode(errors="replace")
+    try:
+        read_events(encoded)
+    except Unreadable:
+        return None
+    return encoded, +counts
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "ph": (str,),
+    "cat": (str,),
+    "ts": (int, float, str),
+    "dur": (int, float, str),
+    "pid": (int, float, str),
+    "tid": (int, float, str),
+}
+
+
+def _fits(value: object, types: tuple[type, ...]) -> bool:
+    return isinstance(value, types) and not isinstance(value, bool)
+
+
+def load(data: bytes) -> Any:
+    """Decode valid JSON; integers of any size stay exact."""
+    if _LONG_INTEGER.search(data):
+        return json.loads(data, parse_float=_finite_float)
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return json.loads(data, parse_float=_finite_float)
+
+
+def _finite_float(text: str) -> float | None:
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def dump(value: object) -> bytes:
+    """Encode as JSON that every reader accepts; doubles come back as they were."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # an integer beyond 64 bits
+        return json.dumps(value, ensure_ascii=False).encode(errors="replace")
+
+
+def number(value: float | str | None) -> float:
+    """A timestamp or duration as microseconds, NaN if it is none."""
+    if isinstance(value, str):
+        return float(value) if _NUMBER.fullmatch(value) else math.nan
+    return math.nan if value is None else float(value)

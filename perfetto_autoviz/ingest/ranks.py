@@ -1,0 +1,215 @@
+"""Find the captures of a run and the rank of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perfetto_autoviz.errors import CaptureError
+from perfetto_autoviz.ingest.metadata import describe, read_surroundings
+from perfetto_autoviz.ingest.sniff import BOM
+from perfetto_autoviz.ingest.source import Source, locate
+
+FROM_METADATA = "metadata"
+FROM_FILE_NAME = "file name"
+
+_PEEK = 1 << 20
+"""Bytes at either end of a capture in which Kineto writes ``distributedInfo``."""
+
+_EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
+_DISTRIBUTED = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d+)')
+
+_SIDE_FILES = frozenset({".csv", ".txt", ".md", ".log", ".html", ".xlsx", ".png", ".yaml", ".yml"})
+"""Files beside the captures in a folder that are never looked into."""
+
+
+@dataclass(frozen=True)
+class NamePattern:
+    """How a framework or a habit writes the rank into a file name.
+
+    Attributes:
+        example: a real name, and ``rank`` the rank in it.
+        pattern: its first group is the rank.
+    """
+
+    example: str
+    rank: int
+    pattern: re.Pattern[str]
+
+
+def _named(example: str, rank: int, pattern: str) -> NamePattern:
+    return NamePattern(example, rank, re.compile(pattern, re.IGNORECASE))
+
+
+NAME_PATTERNS = (
+    # SGLang numbers its tensor-parallel workers.
+    _named("1782799835.6885648-TP-0-DECODE.trace.json.gz", 0, r"(?<![a-z0-9])TP-?(\d+)(?!\d)"),
+    # vLLM's graph capture traces, and xDiT's profile_trace_rank_0.json.gz
+    _named(
+        "graph_capture_rank_0.1773709742341309550.pt.trace.json.gz",
+        0,
+        r"(?<![a-z0-9])rank[-_ ]?(\d+)(?!\d)",
+    ),
+    # SGLang's capture files: bs_32_rank0.json.gz; HTA's rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz
+    _named("bs_32_rank0.json.gz", 0, r"(?<![a-z])rank[-_ ]?(\d+)(?!\d)"),
+    # torch.profiler's tensorboard handler with a worker name
+    _named(
+        "worker3_step_12.1694128201557.pt.trace.json", 3, r"(?<![a-z0-9])worker[-_ ]?(\d+)(?!\d)"
+    ),
+    # vLLM before 0.11 names the file by its data- and tensor-parallel rank: dp0_pp0_tp3
+    _named("dp0_pp0_tp3_dcp0_ep3.1760000000000.pt.trace.json.gz", 3, r"(?<![a-z0-9])tp(\d+)(?!\d)"),
+)
+"""Tried in this order; the first that is found in every unnamed file's name counts."""
+
+HOW_TO_NAME = "name the files after their ranks, e.g. rank0.json.gz, rank1.json.gz"
+
+
+@dataclass(frozen=True)
+class RankedCapture:
+    """A capture file of a run.
+
+    Attributes:
+        path: the file.
+        rank: its rank, None while it is unknown.
+        evidence: where the rank is from: ``metadata``, ``file name``, or None.
+    """
+
+    path: Path
+    rank: int | None = None
+    evidence: str | None = None
+
+
+def find_captures(paths: Sequence[Path]) -> list[RankedCapture]:
+    """Find all captures in files and folders, and their ranks.
+
+    A single capture needs no rank. Files in a folder that are no captures are passed
+    over; a file that was named must be one.
+
+    Returns:
+        The captures in the order of their ranks.
+
+    Raises:
+        CaptureError: no capture was found, a named file is none, ranks are missing or double.
+    """
+    found: list[tuple[Path, Source]] = []
+    for path in paths:
+        if path.is_dir():
+            found += _in_folder(path)
+        else:
+            found.append((path, locate(path)))
+    if not found:
+        raise CaptureError("no capture was given; give a capture file or a folder of rank files")
+    by_metadata = {path: peek_rank(source) for path, source in found}
+    return assign_ranks([path for path, _ in found], by_metadata)
+
+
+def assign_ranks(
+    paths: Sequence[Path], by_metadata: Mapping[Path, int | None]
+) -> list[RankedCapture]:
+    """Give each capture its rank: from its metadata, else from its file name.
+
+    Raises:
+        CaptureError: a rank is missing, or two captures have the same one.
+    """
+    ranked = [
+        RankedCapture(path, rank, None if rank is None else FROM_METADATA)
+        for path, rank in ((path, by_metadata.get(path)) for path in paths)
+    ]
+    if any(capture.rank is None for capture in ranked) or _double(ranked) is not None:
+        ranked = _by_name(ranked)
+    if len(ranked) == 1:
+        return ranked
+    unknown = [capture.path.name for capture in ranked if capture.rank is None]
+    if unknown:
+        raise CaptureError(f"the rank of {_some(unknown)} is unknown; {HOW_TO_NAME}")
+    double = _double(ranked)
+    if double is not None:
+        rank, names = double
+        raise CaptureError(
+            f"{_some(names)} all claim rank {rank}; give one file per rank, or {HOW_TO_NAME}"
+        )
+    return sorted(ranked, key=lambda capture: capture.rank or 0)
+
+
+def rank_in_name(name: str) -> int | None:
+    """The rank that a file name tells."""
+    for named in NAME_PATTERNS:
+        match = named.pattern.search(name)
+        if match:
+            return int(match.group(1))
+    return None
+
+
+def _by_name(ranked: list[RankedCapture]) -> list[RankedCapture]:
+    """Fill in what the metadata doesn't tell.
+
+    Metadata that gives one rank to several files is not trusted (profilers without a
+    process group write rank 0 everywhere) if the names tell different ranks.
+    """
+    names = {capture.path: rank_in_name(capture.path.name) for capture in ranked}
+    told = [rank for rank in names.values() if rank is not None]
+    if len(told) == len(ranked) == len(set(told)):
+        return [RankedCapture(path, rank, FROM_FILE_NAME) for path, rank in names.items()]
+    return [
+        replace(capture, rank=names[capture.path], evidence=FROM_FILE_NAME)
+        if capture.rank is None and names[capture.path] is not None
+        else capture
+        for capture in ranked
+    ]
+
+
+def _double(ranked: list[RankedCapture]) -> tuple[int, list[str]] | None:
+    by_rank: dict[int, list[str]] = {}
+    for capture in ranked:
+        if capture.rank is not None:
+            by_rank.setdefault(capture.rank, []).append(capture.path.name)
+    return next(((rank, names) for rank, names in sorted(by_rank.items()) if len(names) > 1), None)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(sorted(names)[:3]) + (", …" if len(names) > 3 else "")
+
+
+def _in_folder(folder: Path) -> list[tuple[Path, Source]]:
+    """The captures lying in a folder, not below it."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        if not path.is_file() or path.name.startswith(".") or path.suffix.lower() in _SIDE_FILES:
+            continue
+        try:
+            source = locate(path)
+        except CaptureError:
+            continue
+        if source.content.sure:
+            found.append((path, source))
+    if not found:
+        raise CaptureError(f"the directory {folder} holds no capture; give one that does")
+    return found
+
+
+def peek_rank(source: Source) -> int | None:
+    """Read the rank from a capture's ends, without scanning what lies between."""
+    if source.content.kind != "json":
+        return None
+    with source.stream() as stream:
+        tail = b""
+        for number, block in enumerate(stream.blocks()):
+            if number == 0:
+                rank = _rank_in_head(block[:_PEEK].removeprefix(BOM))
+                if rank is not None:
+                    return rank
+            tail = (tail + block)[-_PEEK:] if len(block) < _PEEK else block[-_PEEK:]
+    match = None
+    for match in _DISTRIBUTED.finditer(tail):
+        pass
+    return None if match is None else int(match.group(1))
+
+
+def _rank_in_head(head: bytes) -> int | None:
+    events = _EVENTS.search(head)
+    if events is None or not head.lstrip().startswith(b"{"):
+        return None
+    surroundings = read_surroundings(head[: events.start()].lstrip(), b"}", bare=False)
+    return describe(surroundings.before, {}).rank
