@@ -52,7 +52,7 @@ NAME_PATTERNS = (
         0,
         r"(?<![a-z0-9])rank[-_ ]?(\d+)(?!\d)",
     ),
-    # SGLang's capture files: bs_32_rank0.json.gz; HTA's rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz
+    # SGLang's graph capture traces; HolisticTraceAnalysis asks for rank-34.Jul_15_10_52_41
     _named("bs_32_rank0.json.gz", 0, r"(?<![a-z])rank[-_ ]?(\d+)(?!\d)"),
     # torch.profiler's tensorboard handler with a worker name
     _named(
@@ -61,7 +61,7 @@ NAME_PATTERNS = (
     # vLLM before 0.11 names the file by its data- and tensor-parallel rank: dp0_pp0_tp3
     _named("dp0_pp0_tp3_dcp0_ep3.1760000000000.pt.trace.json.gz", 3, r"(?<![a-z0-9])tp(\d+)(?!\d)"),
 )
-"""Tried in this order; the first that is found in every unnamed file's name counts."""
+"""Tried in this order; the first that a file's name matches counts."""
 
 HOW_TO_NAME = "name the files after their ranks, e.g. rank0.json.gz, rank1.json.gz"
 
@@ -101,7 +101,7 @@ def find_captures(paths: Sequence[Path]) -> list[RankedCapture]:
             found.append((path, locate(path)))
     if not found:
         raise CaptureError("no capture was given; give a capture file or a folder of rank files")
-    by_metadata = {path: peek_rank(source) for path, source in found}
+    by_metadata = {path: peek_rank(source, head_only=len(found) == 1) for path, source in found}
     return assign_ranks([path for path, _ in found], by_metadata)
 
 
@@ -117,8 +117,7 @@ def assign_ranks(
         RankedCapture(path, rank, None if rank is None else FROM_METADATA)
         for path, rank in ((path, by_metadata.get(path)) for path in paths)
     ]
-    if any(capture.rank is None for capture in ranked) or _double(ranked) is not None:
-        ranked = _by_name(ranked)
+    ranked = [_by_name(capture) if capture.rank is None else capture for capture in ranked]
     if len(ranked) == 1:
         return ranked
     unknown = [capture.path.name for capture in ranked if capture.rank is None]
@@ -142,22 +141,9 @@ def rank_in_name(name: str) -> int | None:
     return None
 
 
-def _by_name(ranked: list[RankedCapture]) -> list[RankedCapture]:
-    """Fill in what the metadata doesn't tell.
-
-    Metadata that gives one rank to several files is not trusted (profilers without a
-    process group write rank 0 everywhere) if the names tell different ranks.
-    """
-    names = {capture.path: rank_in_name(capture.path.name) for capture in ranked}
-    told = [rank for rank in names.values() if rank is not None]
-    if len(told) == len(ranked) == len(set(told)):
-        return [RankedCapture(path, rank, FROM_FILE_NAME) for path, rank in names.items()]
-    return [
-        replace(capture, rank=names[capture.path], evidence=FROM_FILE_NAME)
-        if capture.rank is None and names[capture.path] is not None
-        else capture
-        for capture in ranked
-    ]
+def _by_name(capture: RankedCapture) -> RankedCapture:
+    rank = rank_in_name(capture.path.name)
+    return capture if rank is None else replace(capture, rank=rank, evidence=FROM_FILE_NAME)
 
 
 def _double(ranked: list[RankedCapture]) -> tuple[int, list[str]] | None:
@@ -189,22 +175,34 @@ def _in_folder(folder: Path) -> list[tuple[Path, Source]]:
     return found
 
 
-def peek_rank(source: Source) -> int | None:
-    """Read the rank from a capture's ends, without scanning what lies between."""
+def peek_rank(source: Source, *, head_only: bool = False) -> int | None:
+    """Read the rank from a capture's ends, without decoding what lies between.
+
+    Args:
+        source: where the capture lies.
+        head_only: don't look at the far end, which packed files must be unpacked for.
+    """
     if source.content.kind != "json":
         return None
     with source.stream() as stream:
-        tail = b""
-        for number, block in enumerate(stream.blocks()):
-            if number == 0:
-                rank = _rank_in_head(block[:_PEEK].removeprefix(BOM))
-                if rank is not None:
-                    return rank
-            tail = (tail + block)[-_PEEK:] if len(block) < _PEEK else block[-_PEEK:]
-    match = None
-    for match in _DISTRIBUTED.finditer(tail):
-        pass
-    return None if match is None else int(match.group(1))
+        blocks = stream.blocks()
+        tail = next(blocks, b"")
+        rank = _rank_in_head(tail[:_PEEK].removeprefix(BOM))
+        if rank is not None or head_only:
+            return rank
+        if source.gzipped or source.container != "file":
+            for block in blocks:
+                tail = tail[-_PEEK:] + block
+        else:
+            tail = _tail_of(source)
+    told = _DISTRIBUTED.findall(tail[-_PEEK:])
+    return int(told[-1]) if told else None
+
+
+def _tail_of(source: Source) -> bytes:
+    with source.open() as file:
+        file.seek(max(0, source.size - _PEEK))
+        return file.read()
 
 
 def _rank_in_head(head: bytes) -> int | None:
