@@ -44,7 +44,7 @@ def capture(offset: float = 0.0) -> bytes:
     return json.dumps({"traceEvents": events}).encode()
 
 
-def annotations(spans: list[tuple[int, int]]) -> bytes:
+def tracks_over(spans: list[tuple[int, int]]) -> bytes:
     frame = pd.DataFrame(spans, columns=["ts", "dur"])
     track = TrackSpec("span", "spans", [f"over {ts}" for ts, _ in spans])
     return build_annotations({"span": frame}, [track], [], spans[0][0], [SPAN])
@@ -62,7 +62,7 @@ def test_annotations_lie_exactly_on_the_kernels(
     out = tmp_path / "enriched.zip"
     name = "trace.json.gz" if packed else "trace.json"
     stored = gzip.compress(raw) if packed else raw
-    write_enriched(out, name, [stored], annotations(spans), already_compressed=packed)
+    write_enriched(out, name, [stored], tracks_over(spans), already_compressed=packed)
 
     engine = load(out.read_bytes())
     rows = engine.query(

@@ -15,7 +15,7 @@ SPANS = st.lists(
 def lanes_of(spans: list[tuple[int, int]]) -> list[int]:
     starts = np.array([start for start, _ in spans], dtype=np.int64)
     ends = np.array([end for _, end in spans], dtype=np.int64)
-    return assign_lanes(starts, ends).tolist()
+    return [int(lane) for lane in assign_lanes(starts, ends)]
 
 
 def overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,14 +41,12 @@ def frame(rows: Sequence[Row]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(SPAN.types), dtype=object)
 
 
-def spec(rows: int, **changes: object) -> TrackSpec:
+def spec(rows: int, **changes: Any) -> TrackSpec:
     return replace(TrackSpec("span", "spans", [f"s{row}" for row in range(rows)]), **changes)
 
 
-def build(rows: Sequence[Row], first_ts: int = 0, **changes: object) -> bytes:
-    return build_annotations(
-        {"span": frame(rows)}, [spec(len(rows), **changes)], [], first_ts, SCHEMA
-    )
+def build(rows: Sequence[Row], **changes: Any) -> bytes:
+    return build_annotations({"span": frame(rows)}, [spec(len(rows), **changes)], [], 0, SCHEMA)
 
 
 def parsed(trace: bytes) -> list[pb.TracePacket]:
@@ -213,7 +212,7 @@ def test_texts_the_engine_cannot_hold_are_made_holdable(load: Load) -> None:
     ],
 )
 def test_what_cannot_be_stored_is_refused(
-    rows: list[Row], changes: dict[str, object], complaint: str
+    rows: list[Row], changes: dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(ValueError, match=complaint):
         build(rows, **changes)
