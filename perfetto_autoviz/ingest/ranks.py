@@ -30,36 +30,34 @@ class NamePattern:
     """How a framework or a habit writes the rank into a file name.
 
     Attributes:
-        example: a real name, and ``rank`` the rank in it.
         pattern: its first group is the rank.
+        examples: real names, and the rank in each.
     """
 
-    example: str
-    rank: int
     pattern: re.Pattern[str]
-
-
-def _named(example: str, rank: int, pattern: str) -> NamePattern:
-    return NamePattern(example, rank, re.compile(pattern, re.IGNORECASE))
+    examples: Mapping[str, int]
 
 
 NAME_PATTERNS = (
-    # SGLang numbers its tensor-parallel workers.
-    _named("1782799835.6885648-TP-0-DECODE.trace.json.gz", 0, r"(?<![a-z0-9])TP-?(\d+)(?!\d)"),
-    # vLLM's graph capture traces, and xDiT's profile_trace_rank_0.json.gz
-    _named(
-        "graph_capture_rank_0.1773709742341309550.pt.trace.json.gz",
-        0,
-        r"(?<![a-z0-9])rank[-_ ]?(\d+)(?!\d)",
+    NamePattern(
+        re.compile(r"(?<![a-z])rank[-_ ]?(\d+)", re.IGNORECASE),
+        {
+            "bs_32_rank0.json.gz": 0,  # SGLang, graph capture
+            "graph_capture_rank_0.1773709742341309550.pt.trace.json.gz": 0,  # vLLM
+            "profile_trace_rank_0.json.gz": 0,  # xDiT
+            "rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz": 34,  # torch.profiler's handler
+            "mtia_inference_rank_0.json.gz": 0,
+        },
     ),
-    # SGLang's graph capture traces; HolisticTraceAnalysis asks for rank-34.Jul_15_10_52_41
-    _named("bs_32_rank0.json.gz", 0, r"(?<![a-z])rank[-_ ]?(\d+)(?!\d)"),
-    # torch.profiler's tensorboard handler with a worker name
-    _named(
-        "worker3_step_12.1694128201557.pt.trace.json", 3, r"(?<![a-z0-9])worker[-_ ]?(\d+)(?!\d)"
+    NamePattern(
+        re.compile(r"(?<![a-z])worker[-_ ]?(\d+)", re.IGNORECASE),
+        {"worker3_step_12.1694128201557.pt.trace.json": 3},
     ),
-    # vLLM before 0.11 names the file by its data- and tensor-parallel rank: dp0_pp0_tp3
-    _named("dp0_pp0_tp3_dcp0_ep3.1760000000000.pt.trace.json.gz", 3, r"(?<![a-z0-9])tp(\d+)(?!\d)"),
+    NamePattern(
+        # SGLang numbers its tensor-parallel workers.
+        re.compile(r"(?<![a-z0-9])TP-?(\d+)", re.IGNORECASE),
+        {"1782799835.6885648-TP-0-DECODE.trace.json.gz": 0},
+    ),
 )
 """Tried in this order; the first that a file's name matches counts."""
 
@@ -134,8 +132,8 @@ def assign_ranks(
 
 def rank_in_name(name: str) -> int | None:
     """The rank that a file name tells."""
-    for named in NAME_PATTERNS:
-        match = named.pattern.search(name)
+    for kind in NAME_PATTERNS:
+        match = kind.pattern.search(name)
         if match:
             return int(match.group(1))
     return None

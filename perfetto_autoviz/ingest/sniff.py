@@ -90,6 +90,7 @@ _NO_CAPTURES = (
     _no(rb"\x28\xb5\x2f\xfd", "is packed with zstd; unpack it first"),
     _no(rb"\xfd7zXZ\x00", "is packed with xz; unpack it first"),
     _no(rb"BZh[1-9]", "is packed with bzip2; unpack it first"),
+    _no(rb"PK\x03\x04", "is a zip inside another archive; unpack it once"),
     _no(rb"7z\xbc\xaf", "is a 7z archive; unpack it first"),
     _no(rb"(?:\xff\xfe|\xfe\xff)", "is UTF-16 text; save it as UTF-8"),
     # {"ph": "X", "cat": "kernel", ...}\n{"ph": "X", ...
@@ -106,17 +107,12 @@ def sniff(head: bytes, name: str) -> Content:
     """Tell what a file holds from its first ``HEAD`` bytes.
 
     Args:
-        head: the bytes as stored; gzip is unpacked here.
+        head: the bytes after unpacking gzip, see ``unpacked_head``.
         name: the file's name, for the error.
 
     Raises:
         CaptureError: it is no capture; the line says what it seems to be.
     """
-    packed = head[:2] == GZIP_MAGIC
-    if packed:
-        head = _inflate(head)
-        if not head:
-            raise CaptureError(f"{name} is a gzip file that is empty or broken from its start")
     text = head.removeprefix(BOM)
     for case in _NO_CAPTURES:
         if case.pattern.match(text):
@@ -140,11 +136,21 @@ def _unknown(text: bytes, name: str) -> str:
     )
 
 
-def _inflate(head: bytes) -> bytes:
+def unpacked_head(head: bytes, name: str) -> bytes:
+    """The first bytes of a file's text, unpacked if they are gzip.
+
+    Raises:
+        CaptureError: the gzip holds nothing.
+    """
+    if head[:2] != GZIP_MAGIC:
+        return head
     try:
-        return bytes(isal_zlib.decompressobj(wbits=31).decompress(head, HEAD))
+        text = bytes(isal_zlib.decompressobj(wbits=31).decompress(head, HEAD))
     except GzipError:
-        return b""
+        text = b""
+    if not text:
+        raise CaptureError(f"{name} is a gzip file that is empty or broken from its start")
+    return text
 
 
 def _begins_with_packet(head: bytes) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
 from perfetto_autoviz.errors import CaptureError
-from perfetto_autoviz.ingest.sniff import HEAD, Content, sniff
+from perfetto_autoviz.ingest.sniff import HEAD, Content, sniff, unpacked_head
 from perfetto_autoviz.ingest.unpack import GZIP_MAGIC, ByteStream, Progress
 
 ANNOTATIONS = "annotations.pftrace"
@@ -21,12 +22,17 @@ _Container = Literal["file", "zip", "tar"]
 
 _ARCHIVE_ERRORS = (
     zipfile.BadZipFile,
+    zlib.error,
     tarfile.TarError,
     EOFError,
     NotImplementedError,
-    RuntimeError,
 )
-"""What the archive readers raise on damaged, encrypted or unsupported members."""
+"""What the archive readers raise on damaged or unsupported members."""
+
+_ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
+_TAR_MAGIC = b"ustar"
+_TAR_MAGIC_AT = 257
+_ENCRYPTED = 1  # first flag bit of a zip member
 
 
 @dataclass(frozen=True)
@@ -93,18 +99,21 @@ def locate(path: Path) -> Source:
         raise CaptureError(f"{path} is a directory; give a capture file")
     if not path.exists():
         raise CaptureError(f"{path} does not exist")
+    if not path.is_file():
+        raise CaptureError(f"{path} is no regular file; give a capture file")
     with _readable(path):
         with path.open("rb") as file:
             head = file.read(HEAD)
         if not head:
             raise CaptureError(f"{path} is empty; record or copy it again")
-        if zipfile.is_zipfile(path):
+        if head.startswith(_ZIP_MAGICS):
             return _in_zip(path)
-        if tarfile.is_tarfile(path):
+        text = unpacked_head(head, str(path))
+        if text.startswith(_TAR_MAGIC, _TAR_MAGIC_AT):
             return _in_tar(path)
-        return Source(
-            path, "file", None, path.stat().st_size, head[:2] == GZIP_MAGIC, sniff(head, str(path))
-        )
+        packed = head[:2] == GZIP_MAGIC
+        size = path.stat().st_size
+        return Source(path, "file", None, size, packed, sniff(text, str(path)))
 
 
 @contextlib.contextmanager
@@ -139,6 +148,8 @@ def _in_zip(path: Path) -> Source:
         for info in infos:
             if enriched and info.filename == ANNOTATIONS:
                 continue
+            if info.flag_bits & _ENCRYPTED:
+                raise CaptureError(f"{path} is encrypted; unpack it first")
             with archive.open(info) as file:
                 found += _candidate(info.filename, info.file_size, file.read(HEAD))
     return _only(path, "zip", found, enriched=enriched)
@@ -165,7 +176,7 @@ def _candidate(name: str, size: int, head: bytes) -> list[_Member]:
     if Path(name).name.startswith(".") or name.startswith("__MACOSX/") or not head:
         return []
     try:
-        content = sniff(head, name)
+        content = sniff(unpacked_head(head, name), name)
     except CaptureError:
         return []
     return [_Member(name, size, head[:2] == GZIP_MAGIC, content)]
