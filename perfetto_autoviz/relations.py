@@ -162,6 +162,13 @@ LAYER = Relation(
         Column("module", "STRING", "Name of the nn.Module, where stacks were recorded."),
         Column("evidence", "STRING", "What the layer was derived from."),
         Column("first_position", "LONG", "Position in its iteration of its first activity."),
+        Column("last_position", "LONG", "Position in its iteration of its last activity."),
+        Column(
+            "skipped",
+            "STRING",
+            "Positions between the two that other work holds, each after a comma, with one"
+            " more at the end.",
+        ),
         Column("activity_count", "LONG", "Kernels, copies and fills of the layer."),
         Column("kernel_count", "LONG", "Kernels of the layer."),
         Column("busy_dur", "LONG", "Time in ns in which at least one of them ran."),

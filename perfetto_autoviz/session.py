@@ -12,6 +12,7 @@ import pandas as pd
 from perfetto_autoviz import sqlpackage
 from perfetto_autoviz.engine import Engine
 from perfetto_autoviz.errors import UsageError
+from perfetto_autoviz.ingest import Capture
 from perfetto_autoviz.push import push_table
 from perfetto_autoviz.relations import RELATIONS, Relation, SqlType
 from perfetto_autoviz.steps import STEPS, Options, Step
@@ -33,21 +34,29 @@ class Session:
 
     Attributes:
         engine: the trace processor.
+        capture: what the scan of the file found.
         stored: whether the relations are read from the annotation tracks of an enriched
             trace instead of being made by the steps.
     """
 
     def __init__(
-        self, engine: Engine, options: Options | None = None, *, stored: bool = False
+        self,
+        engine: Engine,
+        capture: Capture,
+        options: Options | None = None,
+        *,
+        stored: bool = False,
     ) -> None:
         """Takes over an engine with a loaded capture; the engine ends with the session.
 
         Args:
             engine: the engine.
+            capture: what the scan of the file found.
             options: for the steps.
             stored: see above.
         """
         self.engine = engine
+        self.capture = capture
         self.stored = stored
         self.options = options or Options()
         self._frames: dict[str, pd.DataFrame] = {}

@@ -15,6 +15,7 @@ _INCLUDE = re.compile(r"INCLUDE\s+PERFETTO\s+MODULE\s+([\w.]+)", re.IGNORECASE)
 _DEFINITION = re.compile(
     r"CREATE\s+(?:OR\s+REPLACE\s+)?PERFETTO\s+(?:TABLE|VIEW|FUNCTION|MACRO)\s+(\w+)", re.IGNORECASE
 )
+_OWN_INCLUDE = re.compile(r"INCLUDE\s+PERFETTO\s+MODULE\s+autoviz\.[\w.]+\s*;?", re.IGNORECASE)
 _NAME = re.compile(r"\b_?autoviz_\w+")
 
 
@@ -92,3 +93,18 @@ def source_relation(module_name: str) -> str | None:
     if module_name.startswith(SOURCE_PREFIX):
         return module_name.removeprefix(SOURCE_PREFIX)
     return None
+
+
+def objects_named(sql: str) -> tuple[str, ...]:
+    """Public tables and views of the package that a statement mentions."""
+    definers = _definers()
+    return tuple(
+        dict.fromkeys(
+            name for name in _NAME.findall(sql) if name in definers and not name.startswith("_")
+        )
+    )
+
+
+def without_includes(sql: str) -> str:
+    """A statement without its INCLUDE statements of the package's modules."""
+    return _OWN_INCLUDE.sub("", sql)

@@ -1,32 +1,46 @@
--- The threads of the capture under the numbers they were recorded with. A load
--- into an engine that drops overlapping slices moves them to lane threads,
--- whose names start with the number of the thread they come from.
+-- The tracks of threads, under the numbers that were recorded. A load into an
+-- engine that drops overlapping slices moves them to lane threads, whose names
+-- start with the number of the thread they come from.
 CREATE OR REPLACE PERFETTO TABLE _autoviz_track(
   -- Track of slices.
   track_id LONG,
-  -- Thread the track belongs to.
+  -- Thread, the same for a thread and its lanes.
   utid LONG,
   -- Process number as recorded.
   pid LONG,
   -- Thread number as recorded; for device activities the stream.
   tid LONG
 ) AS
+WITH
+  recorded AS (
+    SELECT
+      track.id AS track_id,
+      thread.utid AS utid,
+      thread.upid AS upid,
+      iif(
+        thread.name GLOB '* (autoviz lane *)',
+        CAST(
+          substr(thread.name, 1, instr(thread.name, ' (autoviz') - 1) AS INTEGER
+        ),
+        thread.tid
+      ) AS tid
+    FROM track
+    JOIN thread
+      ON thread.utid = extract_arg(track.dimension_arg_set_id, 'utid')
+    -- An overlap track has another type and the thread of the track it helps.
+    WHERE
+      track.type GLOB 'thread_*'
+  )
 SELECT
-  track.id AS track_id,
-  thread.utid AS utid,
+  recorded.track_id AS track_id,
+  min(recorded.utid) OVER (PARTITION BY recorded.upid, recorded.tid) AS utid,
   process.pid AS pid,
-  iif(
-    thread.name GLOB '* (autoviz lane *)',
-    CAST(substr(thread.name, 1, instr(thread.name, ' (autoviz') - 1) AS INTEGER),
-    thread.tid
-  ) AS tid
-FROM track
-JOIN thread
-  ON thread.utid = extract_arg(track.dimension_arg_set_id, 'utid')
+  recorded.tid AS tid
+FROM recorded
 LEFT JOIN process
   USING (upid)
--- An overlap track of the same thread has another type and the same dimension.
-WHERE track.type GLOB 'thread_*';
+ORDER BY
+  track_id;
 
 -- Device activities from JSON captures, whose category says what they are, and
 -- from native GPU render stages.

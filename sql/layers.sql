@@ -31,6 +31,8 @@ CREATE OR REPLACE PERFETTO VIEW autoviz_layer(
   evidence STRING,
   -- Position in its iteration of its first activity.
   first_position LONG,
+  -- Position in its iteration of its last activity.
+  last_position LONG,
   -- Kernels, copies and fills of the layer.
   activity_count LONG,
   -- Kernels of the layer.
@@ -51,6 +53,7 @@ SELECT
   module,
   evidence,
   first_position,
+  last_position,
   activity_count,
   kernel_count,
   busy_dur
@@ -67,14 +70,18 @@ CREATE OR REPLACE PERFETTO TABLE autoviz_layer_kernel(
 ) AS
 SELECT
   layer.id AS layer_id,
-  member.position - layer.first_position AS position,
+  row_number() OVER (PARTITION BY layer.id ORDER BY member.position) - 1
+    AS position,
   member.seq AS seq
 FROM _autoviz_src_layer AS layer
 JOIN autoviz_iteration_kernel AS member
   ON member.iteration_id = layer.iteration_id
   AND member.device = layer.device
-  AND member.position BETWEEN layer.first_position
-    AND layer.first_position + layer.activity_count - 1
+  AND member.position BETWEEN layer.first_position AND layer.last_position
+WHERE
+  -- Work of a stream that takes no part in the layers may run between them.
+  layer.skipped IS NULL
+  OR NOT instr(layer.skipped, ',' || member.position || ',')
 ORDER BY
   layer_id,
   position;

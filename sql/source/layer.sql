@@ -22,6 +22,11 @@ CREATE OR REPLACE PERFETTO TABLE _autoviz_src_layer(
   evidence STRING,
   -- Position in its iteration of its first activity.
   first_position LONG,
+  -- Position in its iteration of its last activity.
+  last_position LONG,
+  -- Positions between the two that other work holds, each after a comma, with
+  -- one more at the end.
+  skipped STRING,
   -- Kernels, copies and fills of the layer.
   activity_count LONG,
   -- Kernels of the layer.
@@ -41,6 +46,8 @@ SELECT
   extract_arg(slice.arg_set_id, 'debug.module') AS module,
   extract_arg(slice.arg_set_id, 'debug.evidence') AS evidence,
   extract_arg(slice.arg_set_id, 'debug.first_position') AS first_position,
+  extract_arg(slice.arg_set_id, 'debug.last_position') AS last_position,
+  extract_arg(slice.arg_set_id, 'debug.skipped') AS skipped,
   extract_arg(slice.arg_set_id, 'debug.activity_count') AS activity_count,
   extract_arg(slice.arg_set_id, 'debug.kernel_count') AS kernel_count,
   extract_arg(slice.arg_set_id, 'debug.busy_dur') AS busy_dur

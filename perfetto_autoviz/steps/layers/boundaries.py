@@ -167,48 +167,53 @@ def _first_norm_of_last_run(kernels: Sequence[Kernel], start: int, end: int) -> 
 
 
 def _first_start(kernels: Sequence[Kernel], anchors: Sequence[int], starts: Sequence[int]) -> int:
-    """The first layer has no layer before it; it starts as far before its anchor as others."""
-    offsets = Counter(
-        anchor - start
-        for anchor, start in zip(anchors[1:], starts, strict=True)
-        if kernels[anchor].op == kernels[anchors[0]].op
-    ) or Counter(anchor - start for anchor, start in zip(anchors[1:], starts, strict=True))
-    offset = offsets.most_common(1)[0][0]
-    reference = next(
-        start
-        for anchor, start in zip(anchors[1:], starts, strict=True)
-        if anchor - start == offset
-    )
-    start = anchors[0]
-    # The first norm may be another kernel than the others (it has no residual to add):
-    # the families decide, and one that differs in the very first place is let pass.
-    for back in range(1, offset + 1):
-        position = anchors[0] - back
-        if position < 0:
-            break
-        same = kernels[position].family == kernels[reference + offset - back].family
-        if not same and back < offset:
-            break
-        if not same and kernels[position].family == "memory":
-            break
-        start = position
-    return start
+    """The first layer has no layer before it; it starts as the others do.
+
+    Its own first norm may be another kernel than theirs (it has no residual to add), and
+    what prepares its attention may differ: it starts with the norms and projections of
+    another layer's start, or as far before as its families agree with another's.
+    """
+    heads = [kernels[start:anchor] for start, anchor in zip(starts, anchors[1:], strict=True)]
+    before = kernels[: anchors[0]]
+    agreed = _longest_agreement(before[::-1], [head[::-1] for head in heads])
+    usual = Counter(tuple(_skeleton(head)) for head in heads).most_common(1)[0][0]
+    marks = [i for i, kernel in enumerate(before) if _skeleton([kernel])][-len(usual) :]
+    reach = 0
+    if usual and [_skeleton([before[i]])[0] for i in marks] == list(usual):
+        reach = anchors[0] - marks[0]
+    return anchors[0] - max(agreed, reach if reach <= 2 * max(map(len, heads)) else 0)
+
+
+def _skeleton(kernels: Sequence[Kernel]) -> list[str]:
+    """Norms and projections only: what no build of a model leaves out."""
+    return [
+        "norm" if _is_norm(kernel) else "gemm"
+        for kernel in kernels
+        if _is_norm(kernel) or kernel.family == "gemm"
+    ]
 
 
 def _last_end(kernels: Sequence[Kernel], anchors: Sequence[int], starts: Sequence[int]) -> int:
-    """The last layer ends as its like do: as far after its anchor, while the ops agree."""
-    tails = [
-        kernels[anchor:start] for anchor, start in zip(anchors, starts, strict=False)
+    """The last layer ends as another does, as far as it agrees."""
+    tails = [kernels[anchor:start] for anchor, start in zip(anchors, starts, strict=False)]
+    return anchors[-1] + max(1, _longest_agreement(kernels[anchors[-1] :], tails))
+
+
+def _longest_agreement(kernels: Sequence[Kernel], examples: Sequence[Sequence[Kernel]]) -> int:
+    """How far the kernels go on like an example: the longest example that they hold whole,
+    else as far as any goes. Frequent examples are tried first."""
+    tried = [
+        families
+        for families, _ in Counter(
+            tuple(kernel.family for kernel in example) for example in examples
+        ).most_common()
     ]
-    last = anchors[-1]
-    alike = [tail for tail in tails if tail[0].op == kernels[last].op] or tails
-    usual = Counter(len(tail) for tail in alike).most_common(1)[0][0]
-    reference = next(tail for tail in reversed(alike) if len(tail) == usual)
-    end = last
-    while (
-        end < len(kernels)
-        and end - last < usual
-        and kernels[end].family == reference[end - last].family
-    ):
-        end += 1
-    return max(end, last + 1)
+    agreed = [
+        next(
+            (i for i, (k, f) in enumerate(zip(kernels, example, strict=False)) if k.family != f),
+            min(len(kernels), len(example)),
+        )
+        for example in tried
+    ]
+    whole = [n for n, example in zip(agreed, tried, strict=True) if n == len(example)]
+    return max(whole or agreed)

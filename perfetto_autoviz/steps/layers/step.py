@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.frames import relation_frame
@@ -22,60 +21,40 @@ from perfetto_autoviz.steps.layers.boundaries import (
     layer_extents,
 )
 from perfetto_autoviz.steps.layers.kinds import LayerOps, composition, kinds
-from perfetto_autoviz.steps.layers.modules import ModuleClass, layer_modules, module_classes
+from perfetto_autoviz.steps.layers.members import Members
+from perfetto_autoviz.steps.layers.modules import (
+    ModuleClass,
+    layer_calls,
+    module_classes,
+    module_extents,
+)
 from perfetto_autoviz.steps.step import Frames, Options, Read, Step
 
 ATTENTION_ANCHOR = "attention anchor"
 CHOSEN_ANCHOR = "chosen anchor"
+MODULE = "nn.Module"
 
-_SEPARATOR = "\x1f"
-
-
-@dataclass(frozen=True)
-class _Members:
-    """Activities of the innermost iterations, sorted by (iteration, device, position).
-
-    All arrays have shape (n,).
-    """
-
-    iteration: Ints
-    device: Ints
-    ts: Ints
-    dur: Ints
-    is_kernel: NDArray[np.bool_]
-    launch_ts: Ints
-    launch_thread: Ints
-    code: Ints
-    vocabulary: list[Kernel]
-
-    def sequences(self) -> Iterator[slice]:
-        """One stretch per iteration and device."""
-        key = np.stack([self.iteration, self.device])
-        change = np.flatnonzero((key[:, 1:] != key[:, :-1]).any(axis=0)) + 1
-        bounds = [0, *change.tolist(), key.shape[1]]
-        for start, end in zip(bounds, bounds[1:], strict=False):
-            if end > start:
-                yield slice(start, end)
+Anchors = Callable[[list[Kernel]], list[int]]
 
 
 @dataclass(frozen=True)
 class _Layer:
-    first: int
-    end: int
+    """One layer: indices of its activities in the members, and what located it."""
+
+    inside: Ints
     anchor: int
     index: int
-    sequence_start: int
+    first_of_iteration: int
     module: str | None
-
-
-Anchors = Callable[[list[Kernel]], list[int]]
+    by_module: bool
 
 
 def find_layers(frames: Frames, options: Options) -> dict[str, pd.DataFrame]:
     """Layers of all innermost iterations that are real.
 
     Method: see `boundaries`; the boundaries are found once for each distinct sequence of
-    ops, as a replayed graph repeats it exactly.
+    ops, as a replayed graph repeats it exactly. Where the layers are calls of nn.Module
+    objects, what those launched decides.
 
     Returns:
         The frame of the relation ``layer``; no rows where nothing repeats in an
@@ -85,16 +64,18 @@ def find_layers(frames: Frames, options: Options) -> dict[str, pd.DataFrame]:
         UsageError: the chosen anchor is no regular expression.
     """
     anchors = _chosen_anchors(frames, options.anchor) if options.anchor else attention_anchors
-    members = _members(frames)
+    members = Members.of(
+        frames["_autoviz_src_iteration"],
+        frames["autoviz_iteration_kernel"],
+        frames["_autoviz_kernel"],
+    )
     modules = module_classes(frames["_autoviz_module_call"])
-    layers = _layers(members, anchors, modules)
+    layers = _Finder(members, anchors, modules).layers()
     if not layers:
         return {LAYER.name: relation_frame(LAYER, {})}
-    evidence = CHOSEN_ANCHOR if options.anchor else ATTENTION_ANCHOR
     columns = _columns(members, layers, frames["_autoviz_src_phase"])
-    columns["evidence"] = [
-        f"{evidence}, nn.Module" if layer.module else evidence for layer in layers
-    ]
+    anchor = CHOSEN_ANCHOR if options.anchor else ATTENTION_ANCHOR
+    columns["evidence"] = [f"{anchor}, {MODULE}" if layer.by_module else anchor for layer in layers]
     return {LAYER.name: relation_frame(LAYER, columns)}
 
 
@@ -112,64 +93,60 @@ def _chosen_anchors(frames: Frames, pattern: str) -> Anchors:
     return lambda kernels: [i for i, kernel in enumerate(kernels) if kernel.op in ops]
 
 
-def _members(frames: Frames) -> _Members:
-    iterations = frames["_autoviz_src_iteration"]
-    outer = set(iterations["parent_id"].dropna())
-    chosen = iterations[
-        ~iterations["id"].isin(outer) & ~iterations["kind"].isin(["dummy", "capture"])
-    ]
-    member = frames["autoviz_iteration_kernel"]
-    member = member[member["iteration_id"].isin(chosen["id"])]
-    kernels = frames["_autoviz_kernel"].iloc[member["seq"].to_numpy(np.int64)]
-    ops = kernels["op"].fillna("") + _SEPARATOR + kernels["family"].fillna("")
-    code, distinct = pd.factorize(ops)
-    vocabulary = [Kernel(*str(text).rsplit(_SEPARATOR, 1)) for text in distinct]
-    return _Members(
-        member["iteration_id"].to_numpy(np.int64),
-        member["device"].to_numpy(np.int64),
-        kernels["ts"].to_numpy(np.int64),
-        kernels["dur"].to_numpy(np.int64),
-        (kernels["kind"] == "kernel").to_numpy(bool),
-        kernels["launch_ts"].fillna(-1).to_numpy(np.int64),
-        kernels["launch_utid"].fillna(-1).to_numpy(np.int64),
-        code.astype(np.int64),
-        vocabulary,
-    )
+class _Finder:
+    """Finds layers sequence by sequence, remembering what it found for equal ones."""
 
+    def __init__(self, members: Members, anchors: Anchors, modules: list[ModuleClass]) -> None:
+        self._members = members
+        self._anchors = anchors
+        self._modules = modules
+        self._known: dict[bytes, list[Extent]] = {}
 
-def _layers(members: _Members, anchors: Anchors, modules: list[ModuleClass]) -> list[_Layer]:
-    known: dict[bytes, list[Extent]] = {}
-    found = []
-    for sequence in members.sequences():
-        code = members.code[sequence]
-        key = code.tobytes()
-        if key not in known:
-            kernels = [members.vocabulary[c] for c in code]
-            known[key] = layer_extents(kernels, anchors(kernels))
-        extents = known[key]
-        at = np.array([sequence.start + extent.anchor for extent in extents], np.int64)
-        names = layer_modules(modules, members.launch_ts[at], members.launch_thread[at])
-        found += [
+    def layers(self) -> list[_Layer]:
+        return [layer for sequence in self._members.sequences() for layer in self._in(sequence)]
+
+    def _in(self, sequence: Ints) -> list[_Layer]:
+        rough = self._extents(sequence)
+        taking_part = self._members.of_layer_streams(sequence, len(rough))
+        extents = rough if len(taking_part) == len(sequence) else self._extents(taking_part)
+        if not extents:
+            return []
+        anchors = np.array([extent.anchor for extent in extents])
+        launch_ts = self._members.launch_ts[taking_part]
+        launch_thread = self._members.launch_thread[taking_part]
+        calls = layer_calls(self._modules, launch_ts[anchors], launch_thread[anchors])
+        by_module = module_extents(calls, anchors, launch_ts, launch_thread)
+        return [
             _Layer(
-                sequence.start + extent.start,
-                sequence.start + extent.end,
-                sequence.start + extent.anchor,
+                taking_part[extent.start : extent.end],
+                int(taking_part[extent.anchor]),
                 index,
-                sequence.start,
-                name,
+                int(sequence[0]),
+                call.name if call else None,
+                by_module is not None,
             )
-            for index, (extent, name) in enumerate(zip(extents, names, strict=True))
+            for index, (extent, call) in enumerate(
+                zip(by_module or extents, calls, strict=True)
+            )
         ]
-    return found
+
+    def _extents(self, sequence: Ints) -> list[Extent]:
+        key = self._members.code[sequence].tobytes()
+        if key not in self._known:
+            kernels = self._members.kernels(sequence)
+            self._known[key] = layer_extents(kernels, self._anchors(kernels))
+        return self._known[key]
 
 
-def _columns(members: _Members, layers: list[_Layer], phases: pd.DataFrame) -> dict[str, Any]:
-    lengths = np.array([layer.end - layer.first for layer in layers])
+def _columns(members: Members, layers: list[_Layer], phases: pd.DataFrame) -> dict[str, Any]:
+    lengths = np.array([len(layer.inside) for layer in layers])
     group = np.repeat(np.arange(len(layers)), lengths)
-    inside = np.concatenate([np.arange(layer.first, layer.end) for layer in layers])
+    inside = np.concatenate([layer.inside for layer in layers])
     ts, dur = members.ts[inside], members.dur[inside]
     first, last, _ = span_by_group(group, ts, dur, len(layers))
-    start = np.array([layer.first for layer in layers])
+    start = np.array([layer.inside[0] for layer in layers])
+    end = np.array([layer.inside[-1] for layer in layers])
+    origin = np.array([layer.first_of_iteration for layer in layers])
     iteration = members.iteration[start]
     return {
         "ts": first,
@@ -181,25 +158,35 @@ def _columns(members: _Members, layers: list[_Layer], phases: pd.DataFrame) -> d
         "kind": _kinds(members, layers, iteration, phases),
         "anchor": [members.vocabulary[members.code[layer.anchor]].op for layer in layers],
         "module": [layer.module for layer in layers],
-        "first_position": [layer.first - layer.sequence_start for layer in layers],
+        "first_position": start - origin,
+        "last_position": end - origin,
+        "skipped": [_skipped(layer) for layer in layers],
         "activity_count": lengths,
         "kernel_count": np.bincount(group[members.is_kernel[inside]], minlength=len(layers)),
         "busy_dur": union_by_group(group, ts, dur, len(layers)),
     }
 
 
+def _skipped(layer: _Layer) -> str | None:
+    """Positions in the layer's stretch that are not part of it, as ``,41,42,``."""
+    stretch = np.arange(layer.inside[0], layer.inside[-1] + 1)
+    if len(stretch) == len(layer.inside):
+        return None
+    others = np.setdiff1d(stretch, layer.inside, assume_unique=True)
+    return "," + "".join(f"{position}," for position in others - layer.first_of_iteration)
+
+
 def _kinds(
-    members: _Members, layers: list[_Layer], iteration: Ints, phases: pd.DataFrame
+    members: Members, layers: list[_Layer], iteration: Ints, phases: pd.DataFrame
 ) -> list[str]:
     rows = zip(phases["iteration_id"], phases["phase"], phases["batch_size"], strict=True)
     phase_of = {int(number): (phase, str(size)) for number, phase, size in rows}
     names: dict[bytes, str] = {}
     described = []
     for layer, number in zip(layers, iteration, strict=True):
-        code = members.code[layer.first : layer.end]
-        ops = code.tobytes()
+        ops = members.code[layer.inside].tobytes()
         if ops not in names:
-            names[ops] = composition([members.vocabulary[c] for c in code])
+            names[ops] = composition(members.kernels(layer.inside))
         group = phase_of.get(int(number), (None, ""))
         described.append(LayerOps(group, names[ops], layer.index, ops))
     return kinds(described)
@@ -214,7 +201,7 @@ LAYERS_STEP = Step(
         Read("autoviz_iteration_kernel", ("iteration_id", "device", "position", "seq")),
         Read(
             "_autoviz_kernel",
-            ("ts", "dur", "kind", "op", "family", "launch_ts", "launch_utid"),
+            ("ts", "dur", "kind", "op", "family", "stream", "launch_ts", "launch_utid"),
         ),
         Read("_autoviz_module_call", ("ts", "dur", "name", "utid")),
     ),

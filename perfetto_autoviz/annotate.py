@@ -1,0 +1,67 @@
+"""The main job: a session's relations become an enriched trace."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from perfetto_autoviz.errors import UsageError
+from perfetto_autoviz.session import Session
+from perfetto_autoviz.tracks.enriched import write_enriched
+from perfetto_autoviz.tracks.view import counter_specs, track_specs
+from perfetto_autoviz.tracks.writer import build_annotations
+
+ENRICHED_SUFFIX = ".autoviz.zip"
+
+# bs32.pt.trace.json.gz, capture.json, worker0.pftrace, run.tar.gz
+_CAPTURE_SUFFIXES = re.compile(
+    r"(\.autoviz\.zip|(\.pt)?(\.trace)?\.json(\.gz)?|\.pftrace(\.gz)?|\.perfetto-trace|"
+    r"\.tar(\.gz)?|\.tgz|\.zip|\.gz)$",
+    re.IGNORECASE,
+)
+
+
+def enriched_path(capture: Path, out: Path | None = None) -> Path:
+    """Where the enriched trace of a capture goes.
+
+    Args:
+        capture: path of the capture.
+        out: a file for it, a folder to put it in, or None for the capture's own folder.
+    """
+    name = _CAPTURE_SUFFIXES.sub("", capture.name) + ENRICHED_SUFFIX
+    if out is None:
+        return capture.with_name(name)
+    return out / name if out.is_dir() or not out.suffix else out
+
+
+def write_annotated(session: Session, out: Path) -> None:
+    """Writes the enriched trace of an open capture: the capture and its annotations.
+
+    The capture inside is the original where an engine of today reads all of it as it is,
+    else the repaired one. The file appears whole or not at all.
+
+    Raises:
+        UsageError: the output would replace the capture, or can't be written.
+    """
+    capture = session.capture
+    relations = session.relations()
+    tracks, counters = track_specs(relations), counter_specs(relations)
+    annotations = build_annotations(relations, tracks, counters, _first_ts(session))
+    original = capture.original_is_enough
+    try:
+        write_enriched(
+            out,
+            capture.member_name if original else capture.repaired_name,
+            capture.original_chunks() if original else capture.chunks(),
+            annotations,
+            already_compressed=original and capture.is_compressed,
+        )
+    except OSError as error:
+        raise UsageError(f"can't write {out}: {error.strerror or error}") from error
+
+
+def _first_ts(session: Session) -> int:
+    first = session.query("SELECT min(ts) AS ts FROM _autoviz_device_slice")["ts"].iloc[0]
+    return int(first)
+
+

@@ -1,0 +1,104 @@
+"""The captures of several ranks: SQL on each of them, and on all together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import TypeVar
+
+import pandas as pd
+
+from perfetto_autoviz import sqlpackage
+from perfetto_autoviz.engine import Engine, start_engine
+from perfetto_autoviz.push import derived_types, push_table
+from perfetto_autoviz.session import Session
+
+T = TypeVar("T")
+
+
+class RankSet:
+    """One session per rank, and a hub: an empty engine that holds what all ranks found.
+
+    A context manager. Clocks of different ranks are not assumed to be aligned.
+
+    Attributes:
+        sessions: by rank, in order.
+        run_id: shared by all ranks.
+    """
+
+    def __init__(
+        self, sessions: Sequence[Session], run_id: str, trace_processor: str | None = None
+    ) -> None:
+        """Takes over sessions, which end with the set.
+
+        Args:
+            sessions: one per rank, each with a rank of its own.
+            run_id: see above.
+            trace_processor: path of the hub's engine.
+        """
+        ranked = {session.rank: session for session in sessions}
+        self.sessions: dict[int, Session] = {
+            rank: ranked[rank] for rank in sorted(r for r in ranked if r is not None)
+        }
+        self.run_id = run_id
+        self._trace_processor = trace_processor
+        self._hub: Engine | None = None
+        self._on_hub: set[str] = set()
+
+    def __enter__(self) -> RankSet:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends all engines; closing again is harmless."""
+        for session in self.sessions.values():
+            session.close()
+        if self._hub:
+            self._hub.close()
+
+    def query(self, sql: str) -> pd.DataFrame:
+        """Runs SQL on every rank; errors as in `Session.query`.
+
+        Returns:
+            The rows of all ranks, in order of rank, with a leading column ``rank``.
+        """
+        frames = self.on_each(lambda session: session.query(sql))
+        return _stacked(frames)
+
+    def query_all(self, sql: str) -> pd.DataFrame:
+        """Runs SQL once, over the public relations of all ranks together.
+
+        Each relation that the statement mentions is copied to the hub with a leading column
+        ``rank``, so that ranks can be joined. Slice ids are those of the rank's own engine.
+        """
+        hub = self._hub or start_engine(self._trace_processor)
+        self._hub = hub
+        for name in sqlpackage.objects_named(sql):
+            if name not in self._on_hub:
+                frame = self.query(f"SELECT * FROM {name}")
+                push_table(hub, name, frame, derived_types(frame))
+                self._on_hub.add(name)
+        return hub.query(sqlpackage.without_includes(sql))
+
+    def on_each(self, work: Callable[[Session], T]) -> dict[int, T]:
+        """Does work on the session of every rank, several at once; results by rank."""
+        with ThreadPoolExecutor(max_workers=len(self.sessions)) as pool:
+            results = pool.map(work, self.sessions.values())
+            return dict(zip(self.sessions, results, strict=True))
+
+
+def _stacked(frames: dict[int, pd.DataFrame]) -> pd.DataFrame:
+    for rank, frame in frames.items():
+        if "rank" in frame.columns:
+            frame.drop(columns="rank", inplace=True)
+        frame.insert(0, "rank", rank)
+    filled = [frame for frame in frames.values() if not frame.empty] or list(frames.values())
+    return pd.concat(filled, ignore_index=True)
