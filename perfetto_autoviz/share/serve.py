@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import socket
@@ -19,6 +20,8 @@ from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.share.link import UI_ORIGIN, UI_PORT, file_url
 
 HOST = "127.0.0.1"
+
+_log = logging.getLogger(__name__)
 
 _CHUNK = 1 << 20
 # How long a client may stay silent before its connection is given up, in seconds.
@@ -118,6 +121,10 @@ class _Server(ThreadingHTTPServer):
         self.path = path
         self.delivered = threading.Event()
         super().__init__((HOST, port), _Handler)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A request that failed, e.g. because the file is gone: the client sees that itself."""
+        _log.debug("a request from %s failed", client_address, exc_info=True)
 
 
 class _Handler(BaseHTTPRequestHandler):

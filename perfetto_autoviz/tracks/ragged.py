@@ -1,8 +1,7 @@
 """Byte strings of many rows in one flat array, to encode protobuf by column.
 
 A column is encoded at once, then the columns are joined row by row. Measured on 100 000
-slices of 12 arguments: 0.37 s, against 0.9 s with generated message classes, which also
-need ten times the memory.
+slices of 12 arguments: 0.37 s, against 0.9 s with generated message classes.
 
 Source of the format: https://protobuf.dev/programming-guides/encoding/
 """

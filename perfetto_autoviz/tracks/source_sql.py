@@ -2,10 +2,14 @@
 
 A live session replaces these modules by the frames themselves, so each defines nothing
 but its relation's source, column by column and type by type.
+
+After a relation changed, refresh the files with
+``python -m perfetto_autoviz.tracks.source_sql sql/source``.
 """
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -49,8 +53,10 @@ def source_modules(schema: Sequence[Relation] = RELATIONS) -> dict[str, str]:
 
 
 def write_source_modules(folder: Path, schema: Sequence[Relation] = RELATIONS) -> None:
-    """Writes each module to its file below ``sql/source``, after the relations changed."""
+    """Writes each module to its file below ``sql/source``; files of no relation are removed."""
     folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.sql"):
+        path.unlink()
     for relation in schema:
         path = folder / f"{relation.name}.sql"
         path.write_text(source_module(relation), encoding="utf-8")
@@ -90,3 +96,7 @@ def _comment_lines(text: str, prefix: str) -> Iterator[str]:
             break_on_hyphens=False,
         )
     )  # fmt: skip
+
+
+if __name__ == "__main__":
+    write_source_modules(Path(sys.argv[1]))

@@ -117,6 +117,16 @@ def test_after_an_aborted_read_it_waits_for_the_next(tmp_path: Path, size: int) 
         assert server.wait(10)
 
 
+def test_a_file_that_is_gone_leaves_no_traceback(
+    file: Path, server: OneFileServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file.unlink()
+    with pytest.raises((http.client.HTTPException, ConnectionError)):
+        ask(server, "GET")
+    assert not server.wait(0.1)
+    assert capfd.readouterr().err == ""
+
+
 def test_a_taken_port_is_one_line(file: Path, server: OneFileServer) -> None:
     with pytest.raises(UsageError, match=f"port {server.port} .*can't be used") as refusal:
         OneFileServer(file, server.port)
@@ -169,10 +179,12 @@ def test_control_c_ends_it(file: Path) -> None:
     program = (
         "import sys\nfrom pathlib import Path\n"
         "from perfetto_autoviz.share.serve import OneFileServer\n"
-        "with OneFileServer(Path(sys.argv[1]), 0) as server:\n"
-        "    print(server.port, flush=True)\n"
-        "    try:\n        server.wait()\n"
-        "    except KeyboardInterrupt:\n        print('interrupted')\n"
+        "try:\n"
+        "    with OneFileServer(Path(sys.argv[1]), 0) as server:\n"
+        "        print(server.port, flush=True)\n"
+        "        server.wait()\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program, str(file)], stdout=subprocess.PIPE, text=True

@@ -4,6 +4,7 @@ import gzip
 import json
 import zipfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -179,3 +180,24 @@ def test_other_files_are_no_enriched_trace(tmp_path: Path) -> None:
     other.write_bytes(b"PK\x03\x04 broken")
     with pytest.raises(CaptureError, match="no whole zip"):
         read_enriched(other)
+
+
+def test_every_kernel_of_a_real_capture_can_be_covered_exactly(
+    load: Load, tmp_path: Path, corpus: Path
+) -> None:
+    folder = corpus / "llm_serving" / "vllm_gptoss20b_mi300x_decode"
+    source = folder / "graph_execution.json.gz"
+    kernels = "SELECT ts, dur FROM slice WHERE category = 'kernel' ORDER BY ts, dur"
+    alone = load(source.read_bytes()).query(kernels)
+    spans = [(int(ts), int(dur)) for ts, dur in alone.itertuples(index=False)]
+    assert len(spans) > 100
+    # Each kernel alone and together with its successor, so that spans overlap everywhere.
+    pairs = [(one[0], max(sum(one), sum(two)) - one[0]) for one, two in pairwise(spans)]
+    out = tmp_path / "enriched.zip"
+    tracks = tracks_over(sorted(spans + pairs))
+    write_enriched(out, source.name, source, tracks, already_compressed=True)
+
+    engine = load(out.read_bytes())
+    assert engine.query(kernels).equals(alone)
+    written = engine.query("SELECT ts, dur FROM slice WHERE category = 'autoviz.span'")
+    assert sorted(map(tuple, written.to_numpy().tolist())) == sorted(spans + pairs)

@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 from perfetto_autoviz.engine import Engine
 from perfetto_autoviz.relations import RELATIONS, Column, Relation, SqlType
-from perfetto_autoviz.tracks.source_sql import source_module, source_module_name
+from perfetto_autoviz.tracks.source_sql import (
+    source_module,
+    source_module_name,
+    write_source_modules,
+)
 from perfetto_autoviz.tracks.specs import TrackSpec
 from perfetto_autoviz.tracks.writer import build_annotations
 from tests.conftest import ROOT
@@ -185,7 +189,7 @@ def test_the_shipped_modules_are_up_to_date() -> None:
     folder = ROOT / "sql" / "source"
     shipped = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.sql")}
     wanted = {relation.name: source_module(relation) for relation in RELATIONS}
-    assert shipped == wanted, "run write_source_modules(Path('sql/source')) to refresh them"
+    assert shipped == wanted, "run python -m perfetto_autoviz.tracks.source_sql sql/source"
 
 
 def test_each_object_and_column_has_a_comment_and_lines_are_short() -> None:
@@ -201,8 +205,8 @@ def test_each_object_and_column_has_a_comment_and_lines_are_short() -> None:
         assert max(map(len, (line for line in lines if line.lstrip().startswith("--")))) <= 80
 
 
-def test_writing_the_modules_makes_one_file_per_relation(tmp_path: Path) -> None:
-    from perfetto_autoviz.tracks.source_sql import write_source_modules
-
-    write_source_modules(tmp_path / "source", [PLAIN])
-    assert [path.name for path in (tmp_path / "source").iterdir()] == ["plain.sql"]
+def test_writing_the_modules_leaves_one_file_per_relation(tmp_path: Path) -> None:
+    folder = tmp_path / "source"
+    write_source_modules(folder, [MIXED])
+    write_source_modules(folder, [PLAIN])
+    assert [path.name for path in folder.iterdir()] == ["plain.sql"]
