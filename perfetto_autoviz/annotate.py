@@ -51,10 +51,10 @@ def write_annotated(session: Session, out: Path) -> None:
     try:
         write_enriched(
             out,
-            capture.member_name if original else capture.repaired_name,
+            capture.member_name,
             capture.original_chunks() if original else capture.chunks(),
             annotations,
-            already_compressed=original and capture.is_compressed,
+            already_compressed=original and capture.is_gzipped,
         )
     except OSError as error:
         raise UsageError(f"can't write {out}: {error.strerror or error}") from error

@@ -6,7 +6,9 @@ import hashlib
 import json
 import logging
 import os
+import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -18,7 +20,7 @@ import pandas as pd
 from perfetto_autoviz.engine import Engine, estimate_heap, fits, judge, start_engine
 from perfetto_autoviz.errors import CaptureError, EngineError
 from perfetto_autoviz.frames import relation_frame
-from perfetto_autoviz.ingest import Capture, RankedCapture, assign_ranks, find_captures, scan_capture
+from perfetto_autoviz.ingest import Capture, RankedCapture, find_captures, scan_capture
 from perfetto_autoviz.rankset import RankSet
 from perfetto_autoviz.relations import CAPTURE, SCHEMA_VERSION
 from perfetto_autoviz.session import Session
@@ -41,13 +43,15 @@ class OpenOptions:
 
     Attributes:
         trace_processor: path of the engine; None for the first that is found.
-        light: leave out Python frames, then operators, if the engine's memory needs it.
+        light: leave out Python frames, and operators if that isn't enough for the engine.
+        fresh: run the steps on an enriched trace too, instead of reading its annotations.
         steps: options of the steps.
         progress: see `Progress`.
     """
 
     trace_processor: str | None = None
     light: bool = False
+    fresh: bool = False
     steps: Options = Options()
     progress: Progress | None = None
 
@@ -64,58 +68,125 @@ def open_trace(
     Args:
         paths: a capture, an enriched trace, several of them, or a folder.
         trace_processor: path of the engine; the first that is found if not given.
-        light: leave out Python frames, then operators, if the engine's memory needs it.
-        anchor: regular expression of the kernel that occurs once per layer.
+        light: leave out Python frames, and operators if that isn't enough for the engine.
+        anchor: regular expression of the kernel that occurs once per layer; an enriched
+            trace is then analysed anew.
 
     Returns:
-        A session for one file, a rank set for several.
+        A session for one file, a rank set for several files or a folder.
 
     Raises:
         CaptureError: a file is no capture of a device, or its rank is unknown.
         EngineError: no engine was found, or the capture doesn't fit into it.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    options = OpenOptions(trace_processor, light, Options(anchor=anchor))
+    options = OpenOptions(
+        trace_processor, light, fresh=anchor is not None, steps=Options(anchor=anchor)
+    )
     found = find_captures([Path(path) for path in given])
-    if len(found) == 1 and len(given) == 1 and not Path(given[0]).is_dir():
-        return open_capture(found[0], options)
+    if len(given) == 1 and not Path(given[0]).is_dir():
+        return open_capture(found[0], options, run_id(found))
     return open_ranks(found, options)
 
 
 def open_ranks(found: Sequence[RankedCapture], options: OpenOptions) -> RankSet:
-    """Opens the captures of several ranks, each in an engine of its own, several at once."""
-    ranked = assign_ranks(found)
+    """Opens the captures of several ranks, each in an engine of its own, several at once.
+
+    Raises:
+        EngineError: together they need more memory than there is.
+    """
+    run = run_id(found)
+    memory = Memory()
     sessions: list[Session] = []
-    try:
-        with ThreadPoolExecutor(max_workers=_at_once(ranked)) as pool:
-            for session in pool.map(lambda each: open_capture(each, options), ranked):
-                sessions.append(session)
-    except BaseException:
-        for session in sessions:
-            session.close()
-        raise
-    run = hashlib.sha256("".join(sorted(s.capture.sha256 for s in sessions)).encode()).hexdigest()[:16]
+    with ThreadPoolExecutor(max_workers=engines_at_once(len(found))) as pool:
+        opening = [pool.submit(open_capture, each, options, run, memory) for each in found]
+        try:
+            sessions += [each.result() for each in opening]
+        except BaseException:
+            for each in opening:
+                if not each.cancel() and each.exception() is None:
+                    each.result().close()
+            raise
     return RankSet(sessions, run, options.trace_processor)
 
 
-def open_capture(each: RankedCapture, options: OpenOptions) -> Session:
-    """Opens one capture in an engine of its own."""
+def run_id(found: Sequence[RankedCapture]) -> str:
+    """A name that the captures given together share; the same for the same files."""
+    rows = sorted(f"{each.rank} {each.path.name} {each.path.stat().st_size}" for each in found)
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
+
+
+def engines_at_once(count: int) -> int:
+    """How many of ``count`` captures are worked on at the same time: one per core."""
+    return max(1, min(count, os.cpu_count() or 1))
+
+
+class Memory:
+    """What the engines of one rank set take together; safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._left = _available_memory()
+        self._lock = threading.Lock()
+
+    def take(self, size: int, name: str) -> None:
+        """Sets memory aside.
+
+        Raises:
+            EngineError: there is not enough.
+        """
+        with self._lock:
+            if size > self._left:
+                raise EngineError(
+                    f"{name} needs about {_gib(size)} beside the ranks already open, but"
+                    f" {_gib(max(self._left, 0))} are free: open fewer ranks, or use --light"
+                )
+            self._left -= size
+
+
+def _available_memory() -> int:
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        # Not told on this system: the engines' own limits are left.
+        return sys.maxsize
+
+
+def open_capture(
+    each: RankedCapture, options: OpenOptions, run: str, memory: Memory | None = None
+) -> Session:
+    """Opens one capture in an engine of its own.
+
+    Args:
+        each: the capture and its rank.
+        options: see `OpenOptions`.
+        run: from `run_id`.
+        memory: shared by the engines that stay open together.
+
+    Raises:
+        CaptureError: the file is no capture of a device, or the engine holds less of it.
+        EngineError: no engine was found, or the capture doesn't fit into it.
+    """
     engine = start_engine(options.trace_processor)
     try:
-        return _open(engine, each, options)
+        return _open(engine, each, options, run, memory or Memory())
     except BaseException:
         engine.close()
         raise
 
 
-def _open(engine: Engine, each: RankedCapture, options: OpenOptions) -> Session:
-    capture = _scan(engine, each.path, (), options)
-    if not fits(capture.unpacked_size, engine.kind):
+def _open(
+    engine: Engine, each: RankedCapture, options: OpenOptions, run: str, memory: Memory
+) -> Session:
+    capture = _scan(engine, each.path, LIGHT_STAGES[0] if options.light else (), options)
+    if not fits(capture.loaded_size, engine.kind):
         capture = _lighter(engine, capture, options)
-    engine.load(_reported(_chunks(engine, capture), capture, options.progress))
-    session = Session(engine, capture, options.steps, stored=bool(capture.annotations))
-    if not session.stored:
-        session.provide(CAPTURE.name, capture_frame(session, each))
+    memory.take(estimate_heap(capture.loaded_size), capture.path.name)
+    stored = capture.annotations is not None and not options.fresh
+    chunks = _combined(capture) if stored else capture.chunks()
+    engine.load(_reported(chunks, capture, options.progress))
+    session = Session(engine, capture, options.steps, stored=stored)
+    if not stored:
+        session.provide(CAPTURE.name, _capture_frame(session, each, run))
     _check_complete(session, capture)
     return session
 
@@ -130,42 +201,36 @@ def _scan(engine: Engine, path: Path, leave_out: tuple[str, ...], options: OpenO
 
 def _lighter(engine: Engine, capture: Capture, options: OpenOptions) -> Capture:
     """The capture without what matters least, if the user allows it and that is enough."""
-    need = _gib(estimate_heap(capture.unpacked_size))
     if not options.light:
         raise EngineError(
-            f"{capture.path.name} needs about {need} of the WebAssembly engine's 4 GiB: leave out"
-            " Python frames with --light, or use the native engine (--trace-processor PATH)"
+            f"{capture.path.name} needs about {_gib(estimate_heap(capture.loaded_size))} of the"
+            " WebAssembly engine's 4 GiB: leave out Python frames with --light, or use the native"
+            " engine (--trace-processor PATH)"
         )
-    for leave_out in LIGHT_STAGES:
-        if set(leave_out) <= set(capture.left_out):
-            continue
-        capture = _scan(engine, capture.path, leave_out, options)
-        if fits(capture.unpacked_size, engine.kind):
-            return capture
-    raise EngineError(
-        f"{capture.path.name} needs about {_gib(estimate_heap(capture.unpacked_size))} of the"
-        " WebAssembly engine's 4 GiB even without Python frames and operators: use the native"
-        " engine (--trace-processor PATH)"
-    )
+    lighter = _scan(engine, capture.path, LIGHT_STAGES[1], options)
+    if not fits(lighter.loaded_size, engine.kind):
+        raise EngineError(
+            f"{capture.path.name} needs about {_gib(estimate_heap(lighter.loaded_size))} of the"
+            " WebAssembly engine's 4 GiB even without Python frames and operators: use the native"
+            " engine (--trace-processor PATH)"
+        )
+    return lighter
 
 
 def _gib(size: int) -> str:
     return f"{size / 2**30:.1f} GiB"
 
 
-def _chunks(engine: Engine, capture: Capture) -> Iterable[bytes]:
-    """What the engine is fed: the capture, and its annotations where it has some."""
-    if not capture.annotations:
-        return capture.chunks()
-    return _combined(capture, capture.annotations)
-
-
-def _combined(capture: Capture, annotations: bytes) -> Iterator[bytes]:
+def _combined(capture: Capture) -> Iterator[bytes]:
     """An enriched trace anew, as its capture may have to be repaired for this engine."""
     with tempfile.TemporaryDirectory(prefix="autoviz-") as folder:
         path = Path(folder) / "enriched.zip"
         write_enriched(
-            path, capture.member_name, capture.chunks(), annotations, already_compressed=True
+            path,
+            capture.member_name,
+            capture.chunks(),
+            capture.annotations or b"",
+            already_compressed=True,
         )
         with path.open("rb") as file:
             while block := file.read(_BLOCK):
@@ -210,7 +275,7 @@ def _check_complete(session: Session, capture: Capture) -> None:
         _log.info("%s: %s", capture.path.name, finding.line())
 
 
-def capture_frame(session: Session, each: RankedCapture) -> pd.DataFrame:
+def _capture_frame(session: Session, each: RankedCapture, run: str) -> pd.DataFrame:
     """The row of the relation ``capture``: what the scan found, and the framework's name."""
     capture = session.capture
     known = capture.metadata
@@ -240,6 +305,6 @@ def capture_frame(session: Session, each: RankedCapture) -> pd.DataFrame:
         "repairs": json.dumps([asdict(repair) for repair in capture.repairs]),
         "left_out": ",".join(capture.left_out) or None,
         "metadata": json.dumps(known.other),
-        "run_id": None,
+        "run_id": run,
     }
     return relation_frame(CAPTURE, {name: [value] for name, value in row.items()})

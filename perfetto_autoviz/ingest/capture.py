@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -77,6 +76,7 @@ class Capture:
     _source: Source = field(repr=False)
     _script: _Script | None = field(repr=False)
     _whole: int | None = field(repr=False)
+    _left_out_events: int = field(default=0, repr=False)
 
     @property
     def original_is_enough(self) -> bool:
@@ -98,6 +98,17 @@ class Capture:
         packed = self.original_is_enough and self._source.gzipped
         return f"{stem}.json.gz" if packed else f"{stem}.json"
 
+    @property
+    def is_gzipped(self) -> bool:
+        """Whether the original bytes are packed already."""
+        return self._source.gzipped
+
+    @property
+    def loaded_size(self) -> int:
+        """About how many bytes an engine parses; events left out count by their number."""
+        kept = self.event_count - self._left_out_events
+        return self.unpacked_size * kept // max(1, self.event_count)
+
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes for the engine: the original ones, or the repaired capture.
 
@@ -107,18 +118,14 @@ class Capture:
             CaptureError: the file can no longer be read, or is not the one that was scanned.
         """
         if not self.repairs and not self.left_out:
-            yield from self._original()
+            yield from self.original_chunks()
         elif self._script is not None:
             yield from self._repaired(self._script)
         else:
             yield from self._whole_packets()
 
-    def write_original(self, file: IO[bytes]) -> None:
-        """Copy the capture's original bytes, as they are stored, to an open file."""
-        with self._source.open() as stored:
-            shutil.copyfileobj(stored, file, BLOCK)
-
-    def _original(self) -> Iterator[bytes]:
+    def original_chunks(self) -> Iterator[bytes]:
+        """Yield the capture's original bytes, as they are stored."""
         with self._source.open() as stored:
             while block := stored.read(BLOCK):
                 yield block
@@ -207,6 +214,7 @@ def scan_capture(
         _source=source,
         _script=_Script(plan, surroundings, reader.clean, sizes),
         _whole=None,
+        _left_out_events=columns.left_out.total(),
     )
 
 
@@ -225,7 +233,7 @@ def _all_faults(
     reader: EventReader, surroundings: Surroundings, noted: Counter[str], problem: str | None
 ) -> tuple[Counter[str], Counter[str]]:
     """Everything mended or lost while reading: how often, and how many bytes."""
-    counts = reader.faults.counts + noted
+    counts = reader.faults.counts + noted + Counter(surroundings.mended)
     lost = Counter(reader.faults.bytes_lost)
     if problem is not None:
         counts[problem] += 1
@@ -235,7 +243,7 @@ def _all_faults(
     if surroundings.garbage:
         counts["trailing_garbage"] += 1
         lost["trailing_garbage"] += surroundings.garbage
-    if not surroundings.closed or not reader.ended:
+    if not surroundings.closed or not (reader.ended or counts["truncated"]):
         counts["unclosed"] += 1
     return counts, lost
 

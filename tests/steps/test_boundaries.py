@@ -79,6 +79,14 @@ def test_one_attention_is_no_layer() -> None:
     assert layers("MengrAgngsgngt") == []
 
 
+def test_softmax_stands_for_an_attention_of_several_kernels() -> None:
+    softmax = Kernel("softmax_warp_forward", "elementwise")
+    layer = [*kernels("nggg"), softmax, *kernels("ggngsg")]
+    sequence = [*kernels("M"), *(layer * 3), *kernels("n")]
+    extents = layer_extents(sequence, attention_anchors(sequence))
+    assert [(e.start, e.end) for e in extents] == [(1 + 11 * i, 12 + 11 * i) for i in range(3)]
+
+
 def test_no_attention_no_layers() -> None:
     assert layers("gegegegege") == []
 

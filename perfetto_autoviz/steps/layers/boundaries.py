@@ -28,6 +28,11 @@ class Kernel:
     op: str
     family: str
 
+    @property
+    def is_plain_softmax(self) -> bool:
+        """Whether it may be the middle of an attention that isn't one kernel."""
+        return self.family == "elementwise" and "softmax" in self.op.lower()
+
 
 @dataclass(frozen=True)
 class Extent:
@@ -70,12 +75,14 @@ def attention_anchors(kernels: Sequence[Kernel]) -> list[int]:
     Attention kernels with no projection between them are one attention (a split one and
     its reduction, prefill and decode kernels of a mixed step). Attentions with no
     feed-forward part between them are in one layer (self and cross attention), where any
-    feed-forward part can be seen at all.
+    feed-forward part can be seen at all. Where attention isn't one kernel, its softmax
+    stands for it.
     """
+    fused = any(kernel.family == "attention" for kernel in kernels)
     groups: list[int] = []
     in_group = False
     for position, kernel in enumerate(kernels):
-        if kernel.family == "attention":
+        if kernel.family == "attention" if fused else kernel.is_plain_softmax:
             if not in_group:
                 groups.append(position)
             in_group = True

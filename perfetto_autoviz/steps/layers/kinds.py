@@ -40,7 +40,8 @@ class LayerOps:
 def composition(kernels: Sequence[Kernel]) -> str:
     """The parts of a layer, e.g. ``attention+moe``, ``attention+mlp`` or ``attention``."""
     families = {kernel.family for kernel in kernels}
-    parts = ["attention"] if "attention" in families else []
+    attends = "attention" in families or any(kernel.is_plain_softmax for kernel in kernels)
+    parts = ["attention"] if attends else []
     if "moe" in families:
         parts.append("moe")
     elif "activation" in families or sum(k.family == "gemm" for k in kernels) > 2:

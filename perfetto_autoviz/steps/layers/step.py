@@ -31,6 +31,7 @@ from perfetto_autoviz.steps.layers.modules import (
 from perfetto_autoviz.steps.step import Frames, Options, Read, Step
 
 ATTENTION_ANCHOR = "attention anchor"
+SOFTMAX_ANCHOR = "softmax anchor"
 CHOSEN_ANCHOR = "chosen anchor"
 MODULE = "nn.Module"
 
@@ -74,9 +75,18 @@ def find_layers(frames: Frames, options: Options) -> dict[str, pd.DataFrame]:
     if not layers:
         return {LAYER.name: relation_frame(LAYER, {})}
     columns = _columns(members, layers, frames["_autoviz_src_phase"])
-    anchor = CHOSEN_ANCHOR if options.anchor else ATTENTION_ANCHOR
-    columns["evidence"] = [f"{anchor}, {MODULE}" if layer.by_module else anchor for layer in layers]
+    columns["evidence"] = [_evidence(members, layer, options) for layer in layers]
     return {LAYER.name: relation_frame(LAYER, columns)}
+
+
+def _evidence(members: Members, layer: _Layer, options: Options) -> str:
+    if options.anchor:
+        anchor = CHOSEN_ANCHOR
+    elif members.vocabulary[members.code[layer.anchor]].is_plain_softmax:
+        anchor = SOFTMAX_ANCHOR
+    else:
+        anchor = ATTENTION_ANCHOR
+    return f"{anchor}, {MODULE}" if layer.by_module else anchor
 
 
 def _chosen_anchors(frames: Frames, pattern: str) -> Anchors:
