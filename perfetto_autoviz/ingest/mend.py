@@ -6,6 +6,7 @@ the text between them are mended apart, because ``NaN`` is a fault outside a str
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -173,13 +174,20 @@ def _fits(value: object, types: tuple[type, ...]) -> bool:
 
 
 def load(data: bytes) -> Any:
-    """Decode valid JSON; integers of any size stay exact."""
-    if _LONG_INTEGER.search(data):
-        return json.loads(data, parse_float=_finite_float)
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return json.loads(data, parse_float=_finite_float)
+    """Decode valid JSON; integers of any size stay exact, and numbers beyond doubles are null.
+
+    Raises:
+        ValueError: it is not valid.
+        RecursionError: it is nested too deep.
+    """
+    if not _LONG_INTEGER.search(data):
+        with contextlib.suppress(orjson.JSONDecodeError):
+            return orjson.loads(data)
+    return json.loads(data, parse_float=_finite_float, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _finite_float(text: str) -> float | None:

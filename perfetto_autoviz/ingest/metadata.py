@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,6 +51,7 @@ class Surroundings:
         after: keys behind the events.
         lost: bytes of metadata that could not be read.
         garbage: bytes behind the end of the trace.
+        mended: what was mended in the text, by kind.
         closed: the trace ended as it should.
     """
 
@@ -58,6 +60,7 @@ class Surroundings:
     lost: int
     garbage: int
     closed: bool
+    mended: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_surroundings(preamble: bytes, trailer: bytes, *, bare: bool) -> Surroundings:
@@ -70,19 +73,20 @@ def read_surroundings(preamble: bytes, trailer: bytes, *, bare: bool) -> Surroun
     """
     if bare:
         return Surroundings({}, {}, 0, len(trailer.strip()), closed=True)
+    mended: Counter[str] = Counter()
     lost = 0
-    before, _ = _first_object(preamble.rstrip().rstrip(b",") + b"}")
+    before, _ = _first_object(preamble.rstrip().rstrip(b",") + b"}", mended)
     if before is None:
         lost += len(preamble)
     text = trailer.lstrip().removeprefix(b",")
-    after, garbage = _first_object(b"{" + text)
+    after, garbage = _first_object(b"{" + text, mended)
     if after is None:
         lost += len(text.strip())
     closed = after is not None or b"}" in text
-    return Surroundings(before or {}, after or {}, lost, garbage, closed)
+    return Surroundings(before or {}, after or {}, lost, garbage, closed, +mended)
 
 
-def _first_object(data: bytes) -> tuple[dict[str, Any] | None, int]:
+def _first_object(data: bytes, mended: Counter[str]) -> tuple[dict[str, Any] | None, int]:
     """Decode the JSON object the text begins with; also the bytes that follow it."""
     try:
         value = load(data)
@@ -90,11 +94,12 @@ def _first_object(data: bytes) -> tuple[dict[str, Any] | None, int]:
         pass
     else:
         return (value, 0) if isinstance(value, dict) else (None, 0)
-    text, _ = mend_text(data)
+    text, counts = mend_text(data)
     try:
         value, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
         return None, 0
+    mended.update(counts)
     return value, len(text[end:].strip().encode(errors="replace"))
 
 

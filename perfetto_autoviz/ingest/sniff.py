@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
-from isal import isal_zlib
-
 from perfetto_autoviz.errors import CaptureError
-from perfetto_autoviz.ingest.unpack import GZIP_MAGIC, GzipError
+from perfetto_autoviz.ingest.unpack import GZIP_MAGIC, Inflater
 
 HEAD = 1 << 16
 """Bytes to look at: a torch capture names its devices and its events well within."""
@@ -144,10 +143,7 @@ def unpacked_head(head: bytes, name: str) -> bytes:
     """
     if head[:2] != GZIP_MAGIC:
         return head
-    try:
-        text = bytes(isal_zlib.decompressobj(wbits=31).decompress(head, HEAD))
-    except GzipError:
-        text = b""
+    text = b"".join(islice(Inflater().feed(head), 1))[:HEAD]
     if not text:
         raise CaptureError(f"{name} is a gzip file that is empty or broken from its start")
     return text

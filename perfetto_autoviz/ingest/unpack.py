@@ -13,6 +13,10 @@ BLOCK = 4 << 20
 small enough that the decoded events of one block stay far below 100 MB."""
 
 _COMPRESSED_BLOCK = 1 << 18
+_STEP = 1 << 16
+"""Text inflated in one call: the most that is lost before damaged data."""
+
+_CHECKSUM = 8  # checksum and length at a gzip member's end
 _GZIP_WINDOW = 31  # 15 bits, plus 16 for the gzip wrapper
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -76,24 +80,61 @@ class ByteStream:
             yield b"".join(parts)
 
     def _inflate(self) -> Iterator[bytes]:
-        """Inflate all gzip members; zeros or other bytes behind the last are padding."""
-        member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
-        whole = False
+        inflater = Inflater()
         for packed in self._packed(_COMPRESSED_BLOCK):
-            data = packed
-            while data or not member.eof:
-                if member.eof:
-                    member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
-                try:
-                    text = member.decompress(data, _COMPRESSED_BLOCK)
-                except GzipError:
-                    if not whole:
-                        self.problem = "damaged_gzip"
-                    return
-                yield text
-                whole = member.eof
-                data = member.unused_data if whole else member.unconsumed_tail
-                if not data and len(text) < _COMPRESSED_BLOCK:
-                    break
-        if not whole:
+            yield from inflater.feed(packed)
+            if inflater.damaged:
+                break
+        yield from inflater.finish()
+        if inflater.damaged:
+            self.problem = "damaged_gzip"
+        elif not inflater.whole:
             self.problem = "truncated_gzip"
+
+
+class Inflater:
+    """Inflates gzip members one after the other, and gives out all that can be had.
+
+    Bytes behind the last whole member are padding, whatever they are.
+
+    Attributes:
+        damaged: an error was found; nothing behind it can be read.
+        whole: the last member is complete.
+    """
+
+    def __init__(self) -> None:
+        self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
+        self._held = b""
+        self.damaged = False
+        self.whole = False
+
+    def feed(self, packed: bytes) -> Iterator[bytes]:
+        """Take in more of the file, yield the text it gives.
+
+        A member's checksum is held back until everything before it is given out,
+        because the decompressor keeps its output when the checksum is wrong.
+        """
+        packed = self._held + packed
+        self._held = packed[-_CHECKSUM:]
+        yield from self._decompress(packed[:-_CHECKSUM])
+
+    def finish(self) -> Iterator[bytes]:
+        """Yield what the end of the file gives."""
+        yield from self._decompress(self._held)
+
+    def _decompress(self, data: bytes) -> Iterator[bytes]:
+        while data and not self.damaged:
+            if self._member.eof:
+                self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
+            try:
+                text = self._member.decompress(data, _STEP)
+                while len(text) == _STEP:
+                    yield text
+                    text = self._member.decompress(self._member.unconsumed_tail, _STEP)
+            except GzipError:
+                self.damaged = not self.whole
+                return
+            if text:
+                yield text
+            self.whole = self._member.eof
+            data = self._member.unused_data
