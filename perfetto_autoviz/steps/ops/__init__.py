@@ -1,6 +1,6 @@
 """From kernel names to operations and families, with one table of rules."""
 
-from perfetto_autoviz.steps.ops.classify import (
+from perfetto_autoviz.steps.ops.classification import (
     KernelClass,
     classify,
     classify_names,

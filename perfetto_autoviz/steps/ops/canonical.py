@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from perfetto_autoviz.steps.ops.node import LAMBDA, Node, Part
+from perfetto_autoviz.steps.ops.node import LAMBDA, Node, Part, words
 from perfetto_autoviz.steps.ops.scalars import is_scalar, shown_types
 from perfetto_autoviz.steps.ops.tuning import without_tuning
+
+_IDENTS = 4096
+"""Distinct identifiers remembered; kernels of one capture share a few hundred."""
 
 LONGEST_OP = 120
 """A longer op is cut: no table shows it, and what tells it apart stands in front."""
@@ -23,7 +27,7 @@ _OPAQUE = re.compile(
     r"|ArrayRef|\w*Params(?:_?t|Ex|32|64)?|\w*_params|\w*Args(?:Storage)?|Kargs|Arguments?"
     r"|\w*[Pp]olicy\w*|policy_hub|\w*[Cc]onfig\w*|\w*Iterator\w*|\w*iterator\w*|\w*Shape\w*"
     r"|\w*TileState\w*|\w*_state|\w*Scheduler\w*|\w*Swizzle\w*|RowMajor|ColumnMajor|PassThrough"
-    r"|NullType|null_type|empty_type|identity|void|T|decltype.*|nullptr_t|remove_cv\w*|cublasGemvTensor\w*"
+    r"|null_type|empty_type|identity|void|T|decltype.*|nullptr_t|remove_cv\w*|cublasGemvTensor\w*"
     r"|HIP_vector_type|BlockToCTileMap\w*|ComputePtrOffset\w*|CUDAGeneratorImpl|identity_decomposer|block_id_wrapper|ArchTag|OpClass\w*|MMA_\w*|Copy_Atom|TiledMMA|Underscore"
 )
 """Types that carry data, shapes, layouts or tuning, and say nothing of what is computed."""
@@ -44,7 +48,7 @@ _TUNING_ENUM = re.compile(
 _TENSOR_SCOPES = frozenset({"at", "at_cuda_detail", "elementwise_kernel_with_index"})
 """Where the integers among template arguments are elements of tensors."""
 
-_GENERIC = frozenset("kernel kernel2 run apply main entry launch execute dispatch combine".split())
+_GENERIC = words("kernel kernel2 run apply main entry launch execute dispatch combine")
 """Function names that say nothing without the scope they stand in."""
 
 _FLAGS: dict[str, dict[int, str]] = {
@@ -73,6 +77,10 @@ _CUTLASS_KEPT = re.compile(
 )
 """What is kept of the types inside a CUTLASS kernel, where nearly all is tuning."""
 
+_FEW_OPERANDS = 3
+"""Compilers number lambdas of one function per signature; functions that hold several, as group
+norm's backward pass does, have ones with many operands, and the count tells them apart."""
+
 _VARIANTS: dict[tuple[str, int], str] = {
     ("GeluCUDAKernelImpl", 1): "tanh",
     ("GeluBackwardCUDAKernelImpl", 1): "tanh",
@@ -95,11 +103,31 @@ class Canonical:
 
 
 @dataclass
+class _Budget:
+    """Arguments that may still be looked at.
+
+    Mangled names repeat a type by reference, so that a short hostile one can stand for
+    billions of arguments; the largest name of our captures has 399.
+    """
+
+    left: int = 4000
+
+    def spent(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+@dataclass
 class _Seen:
     """What a walk over template arguments found."""
 
     labels: list[str] = field(default_factory=list)
     scalars: list[str] = field(default_factory=list)
+    budget: _Budget = field(default_factory=_Budget)
+
+    def within(self) -> _Seen:
+        """For what is inside one type: its labels are its own, all else is shared."""
+        return _Seen([], self.scalars, self.budget)
 
 
 def canonical(node: Node) -> Canonical:
@@ -169,7 +197,7 @@ def _cutlass(function: Part, seen: _Seen) -> list[str]:
 def _cutlass_kept(part: Part, kept: list[str], seen: _Seen) -> None:
     kept.extend(_flags(part))
     for arg in part.args:
-        if arg.value is not None or not arg.parts:
+        if arg.value is not None or not arg.parts or seen.budget.spent():
             continue
         last = arg.parts[-1]
         if is_scalar(last.ident):
@@ -181,6 +209,8 @@ def _cutlass_kept(part: Part, kept: list[str], seen: _Seen) -> None:
 
 def _walk(node: Node, seen: _Seen) -> None:
     """Collects what one template argument says."""
+    if seen.budget.spent():
+        return
     if node.value is not None:
         label = _enum_label(node)
         if label:
@@ -212,19 +242,29 @@ def _label(node: Node, seen: _Seen) -> str:
     if is_scalar(last.ident):
         seen.scalars.append(last.ident)
         return ""
-    transparent = any(_TRANSPARENT.fullmatch(part.ident) for part in named)
-    if not transparent and any(_OPAQUE.fullmatch(part.ident) for part in named[-2:]):
+    transparent = any(_is_transparent(part.ident) for part in named)
+    if not transparent and any(_is_opaque(part.ident) for part in named[-2:]):
         return ""
-    inner = _Seen([], seen.scalars)
+    inner = seen.within()
     for arg in last.args:
         _walk(arg, inner)
     for param in node.parts[-1].params:
-        _walk(param, _Seen([], seen.scalars))
+        _walk(param, seen.within())
     if transparent:
         seen.labels.extend(inner.labels)
         return ""
     ident = _ENDINGS.sub("", without_tuning(last.ident)) + _variant(node, last)
     return ident + (f"<{','.join(dict.fromkeys(inner.labels))}>" if inner.labels else "")
+
+
+@lru_cache(maxsize=_IDENTS)
+def _is_transparent(ident: str) -> bool:
+    return _TRANSPARENT.fullmatch(ident) is not None
+
+
+@lru_cache(maxsize=_IDENTS)
+def _is_opaque(ident: str) -> bool:
+    return _OPAQUE.fullmatch(ident) is not None
 
 
 def _variant(node: Node, function: Part) -> str:
@@ -235,4 +275,6 @@ def _variant(node: Node, function: Part) -> str:
     name = _VARIANTS.get((function.ident, lambdas[0].number))
     if name:
         return f"_{name}"
-    return f"#{lambdas[-1].number}" if lambdas[-1].number > 1 else ""
+    leaf = lambdas[-1]
+    many = f"/{len(leaf.params)}" if len(leaf.params) > _FEW_OPERANDS else ""
+    return many + (f"#{leaf.number}" if leaf.number > 1 else "")

@@ -5,7 +5,7 @@ arguments; parameter lists, qualifiers and return types are passed over. The thr
 spellings in use differ in details only::
 
     at::native::(anonymous namespace)::f<4, std::array<char*, 2ul> >(int)::{lambda(int)#1}
-    at::native::<unnamed>::f<(int)4, std::array<char *, (unsigned long)2>>(int)::[lambda(int) (instance 1)]
+    at::native::<unnamed>::f<(int)4, std::array<char *, (unsigned long)2>>::[lambda() (instance 1)]
     rocprim::detail::f<(rocprim::detail::target_arch)942>(int)
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from perfetto_autoviz.steps.ops.node import LAMBDA, MAX_DEPTH, NameTooDeepError, Node, Part
+from perfetto_autoviz.steps.ops.node import LAMBDA, MAX_DEPTH, NameTooDeepError, Node, Part, words
 
 _WORD = re.compile(r"[A-Za-z_$~.][\w$.]*")
 _NUMBER = re.compile(r"-?\d[\w.+]*")  # 128, 2ul, -1, 0.5f, 0x1p
@@ -22,11 +22,12 @@ _ORDINAL = re.compile(
     r"#(\d{1,6})\}|\(instance (\d{1,6})\)\]"
 )  # {lambda()#3}, [lambda() (instance 3)]
 _PARENTHESES = re.compile(r"[()]")
+_BEHIND_PARAMETERS = re.compile(r"\)(?: const)?::")
 _OPERATOR = re.compile(r"\s*(?:\(\)|\[\]|<=>|[-+*/%^&|~!=<>,]{1,3})")
 
 _QUALIFIERS = frozenset({"const", "volatile", "typename", "struct", "class", "enum", "restrict"})
-_BUILTINS = frozenset(
-    "void bool char short int long float double signed unsigned auto __int128 wchar_t".split()
+_BUILTINS = words(
+    "void bool char short int long float double signed unsigned auto __int128 wchar_t"
 )
 _LITERALS = frozenset({"true", "false", "nullptr"})
 
@@ -47,12 +48,11 @@ def parse_cxx(text: str) -> Node:
 
 
 class _Parser:
-    """A position in the text; every character is passed once."""
+    """A position in the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.closing = _closing_parentheses(text)
 
     def item(self, depth: int) -> Node:
         """Reads up to the ``,``, ``>``, ``)``, ``}`` or ``]`` that ends one argument."""
@@ -61,28 +61,29 @@ class _Parser:
         state = _Item()
         while self.at < len(self.text):
             char = self.text[self.at]
-            if char in ",>)}]":
+            if char in ",>)}]" or self._step(char, state, depth):
                 break
-            if char == " ":
-                self.at += 1
-                state.spaced = True
-            elif char.isalpha() or char in "_$~.":
-                self._word(state)
-            elif char == ":":
-                self.at += 1
-                state.joined = bool(state.parts)
-            elif char == "<":
-                self._angle(state, depth)
-            elif char == "(":
-                if self._parenthesis(state, depth):
-                    break
-            elif char in "{[":
-                self._bracket(state, depth)
-            elif char.isdigit() or char == "-":
-                self._number(state)
-            else:  # * & ... and what no name has
-                self.at += 1
         return state.node()
+
+    def _step(self, char: str, state: _Item, depth: int) -> bool:
+        """Reads what begins with a character; True if the item ends with it."""
+        if char.isalpha() or char in "_$~.":
+            self._word(state)
+        elif char == "<":
+            self._angle(state, depth)
+        elif char == "(":
+            return self._parenthesis(state, depth)
+        elif char in "{[":
+            self._bracket(state, depth)
+        elif char.isdigit() or char == "-":
+            self._number(state)
+        else:
+            self.at += 1
+            if char == ":":
+                state.joined = bool(state.parts)
+            elif char == " ":
+                state.spaced = True
+        return False
 
     def _word(self, state: _Item) -> None:
         match = _WORD.match(self.text, self.at)
@@ -143,10 +144,13 @@ class _Parser:
 
     def _parenthesis(self, state: _Item, depth: int) -> bool:
         """Reads a parenthesis; True if it is the parameter list that ends the name."""
-        start, close = self.at, self.closing.get(self.at, len(self.text))
+        start = self.at
         if state.parts and not state.joined and not state.spaced:
-            self.at = close + 1
+            if depth == 0 and not _BEHIND_PARAMETERS.search(self.text, start):
+                return True
+            self.at = self._closing(start) + 1
             return depth == 0 and not self._continues()
+        close = self._closing(start)
         if self.text.startswith("(anonymous", start) or self.text.startswith("(unnamed", start):
             self.at = close + 1
             state.add(Part(""))
@@ -167,6 +171,19 @@ class _Parser:
         rest = self.text[self.at : self.at + 10].lstrip()
         return rest.removeprefix("const").lstrip().startswith("::")
 
+    def _closing(self, opening: int) -> int:
+        """Where a parenthesis is closed.
+
+        Parentheses inside are passed again when they are read, once per level of nesting,
+        which is bounded.
+        """
+        level = 0
+        for match in _PARENTHESES.finditer(self.text, opening):
+            level += 1 if match[0] == "(" else -1
+            if level == 0:
+                return match.start()
+        return len(self.text)
+
     def _bracket(self, state: _Item, depth: int) -> None:
         opening = self.text[self.at]
         self.at += 1
@@ -177,7 +194,7 @@ class _Parser:
         params: tuple[Node, ...] = ()
         parenthesis = self.text.find("(", self.at, self.at + 16)
         if parenthesis >= 0:
-            close = self.closing.get(parenthesis, len(self.text))
+            close = self._closing(parenthesis)
             self.at = parenthesis
             params = self._list(depth, ")")
             self.at = close + 1
@@ -221,15 +238,3 @@ class _Item:
 
 def _is_builtin(node: Node) -> bool:
     return len(node.parts) == 1 and node.parts[0].ident.split(" ", 1)[0] in _BUILTINS
-
-
-def _closing_parentheses(text: str) -> dict[int, int]:
-    """Where each opening parenthesis is closed."""
-    closing: dict[int, int] = {}
-    stack: list[int] = []
-    for match in _PARENTHESES.finditer(text):
-        if match[0] == "(":
-            stack.append(match.start())
-        elif stack:
-            closing[stack.pop()] = match.start()
-    return closing

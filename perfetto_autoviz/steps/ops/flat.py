@@ -88,11 +88,12 @@ _XMMA_TUNING = re.compile(
     r"|split|\d*x?|cublas(?:Lt)?|cudnn|infer|train|align\w*|t\d+r\d+s\d+|bound|simple|persistent|ldgsts"
 )
 _BLAS_TUNING = re.compile(
-    r"\d+x\d+\w*|ldg\d+|f2f|stages?|sliced\d+x\d+|interior|small|medium|large|xregs|splitK|v\d+|tile\w+|\d+|wmma"
+    r"\d+x\d+\w*|ldg\d+|f2f|stages?|sliced\d+x\d+|interior|small|medium|large|xregs|splitK"
+    r"|v\d+|tile\w+|\d+|wmma"
 )
 _DSL_CLASS = re.compile(r"(?:[A-Z][A-Za-z0-9]*)$")
 _MATMUL_OGS = re.compile(r"\d+(?:x\d+){2,4}")
-_TRITON_SUFFIX = re.compile(r"_0[dc][0-9cde]{2,}$|_01[0-9cde]{3,}$")  # _0d1d2d3de4
+_TRITON_SUFFIX = re.compile(r"(?<!triton_)(?:_0[dc][0-9cde]{2,}$|_01[0-9cde]{3,}$)")  # _0d1d2d3de4
 
 
 def _dsl(match: re.Match[str]) -> str:
@@ -116,7 +117,8 @@ def _compile(pattern: str) -> re.Pattern[str]:
 GRAMMARS: tuple[Grammar, ...] = (
     Grammar(
         _compile(
-            r"(?:\[CUDA memcpy |Memcpy )(\w+?)(?:-to-|to)(\w+)|(?:CUDA_)?MEMCPY_KIND_([HDA])TO([HDA])"
+            r"(?:\[CUDA memcpy |Memcpy )(\w+?)(?:-to-|to)(\w+)"
+            r"|(?:CUDA_)?MEMCPY_KIND_([HDA])TO([HDA])"
         ),
         _memcpy,
         ("Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD"),
@@ -190,7 +192,7 @@ GRAMMARS: tuple[Grammar, ...] = (
         ("volta_sgemm_64x32_sliced1x4_tn", "sgemm_tn"),
     ),
     Grammar(
-        _compile(r"(igemm_\w+?)_gtcx?\d*_(\w+?)_bx\d\w*"),
+        _compile(r"(igemm_[a-z]+)_gtcx?\d*_(\w+?)_bx\d\w*"),
         lambda match: f"{match[1]}_{match[2]}",
         (
             "igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x256x32_wt32x32x8_ws1x2_wr2x2",
@@ -218,6 +220,9 @@ GRAMMARS: tuple[Grammar, ...] = (
 )
 
 
+_FUNCTION = re.compile(r"(?:void )?([^<(]*)")  # void f<int>(int)
+
+
 def flat(name: str) -> str | None:
     """The canonical operation by the grammar of a generator, or None if none applies."""
     for grammar in GRAMMARS:
@@ -229,5 +234,6 @@ def flat(name: str) -> str | None:
 
 def plain(name: str) -> str:
     """The canonical operation of any other identifier: without tuning and autotune suffix."""
-    name = name.split("(", 1)[0].strip() or name
+    function = _FUNCTION.match(name)
+    name = (function[1].rpartition("::")[2] if function else "") or name
     return without_tuning(_TRITON_SUFFIX.sub("", name))

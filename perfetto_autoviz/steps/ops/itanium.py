@@ -9,8 +9,12 @@ length-prefixed identifiers still tell which function it is.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from perfetto_autoviz.steps.ops.node import LAMBDA, MAX_DEPTH, NameTooDeepError, Node, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _BUILTINS = {
     "v": "void",
@@ -46,6 +50,10 @@ _DIGITS = re.compile(r"\d{1,5}")
 _ENTITY = re.compile(r"(\d{0,6})_")
 _LITERAL = re.compile(r"(n?[0-9a-f]*)E")
 _FLOAT16 = re.compile(r"DF(\d{1,3})([_bx])")  # DF16_ is _Float16, DF16b is bfloat16
+_DISCRIMINATOR = re.compile(r"_\d(?!\d)")
+_LONG_DISCRIMINATOR = re.compile(r"\d+_")
+_ARRAY = re.compile(r"A\d*_")
+_VECTOR = re.compile(r"Dv\d+_")
 _SUFFIX = re.compile(r"(\.kd|\.intern\.[0-9a-f]+|\.num_\w+|\.private_\w+)+$")
 
 
@@ -66,14 +74,11 @@ def parse_itanium(name: str) -> Node:
 
     Returns:
         The function, without its parameters; without parts if it cannot be read at all.
-
-    Raises:
-        NameTooDeepError: if templates nest deeper than is followed.
     """
     text = _SUFFIX.sub("", name.removeprefix("_") if name.startswith("__Z") else name)
     try:
         return _Parser(text).kernel()
-    except (_UnsupportedError, IndexError):
+    except (_UnsupportedError, NameTooDeepError, IndexError):
         return _function_only(text)
 
 
@@ -152,8 +157,8 @@ class _Parser:
 
     def _discriminator(self) -> None:
         if self._takes("__"):
-            self._match(re.compile(r"\d+_"))
-        elif re.compile(r"_\d(?!\d)").match(self.text, self.at):
+            self._match(_LONG_DISCRIMINATOR)
+        elif _DISCRIMINATOR.match(self.text, self.at):
             self.at += 2
 
     def _unqualified(self) -> Part:
@@ -220,6 +225,9 @@ class _Parser:
         return self.template_args
 
     def _arg(self) -> list[Node]:
+        if self._takes("Tn"):  # the declared type of what follows
+            self._type()
+            return self._arg()
         if self._takes("J"):
             pack: list[Node] = []
             while not self._takes("E"):
@@ -258,41 +266,42 @@ class _Parser:
 
     def _type_within(self) -> Node:
         char = self.text[self.at]
-        two = self.text[self.at : self.at + 2]
-        if char in "rVK":
-            return self._qualified()
-        if char in "PRO":
-            self.at += 1
-            return self._substitutable(self._type().parts)
-        if char == "F":
-            return self._function_type()
-        if char == "A":
-            return self._array()
-        if char == "M":
-            self.at += 1
-            self._type()
-            return self._substitutable(self._type().parts)
-        if char == "D":
-            return self._d_type(two)
-        if char == "T":
-            parts = self._template_param()
-            self.substitutions.append(parts)
-            if self._peek("I"):
-                parts = self._with_args(parts)
-                self.substitutions.append(parts)
-            return Node(parts)
-        if char == "S" and two != "St":
-            parts = self._substitution()
-            if self._peek("I"):
-                return self._substitutable(self._with_args(parts))
-            return Node(parts)
-        if char == "u":
-            self.at += 1
-            return self._substitutable((Part(self._source_name()),))
+        read = _TYPE_READERS.get(char)
+        if read is not None:
+            return read(self)
+        if char == "S" and not self._peek("St"):
+            return self._substituted_type()
         if char in _BUILTINS:
             self.at += 1
             return Node((Part(_BUILTINS[char]),))
         return self._substitutable(self._name())
+
+    def _pointer(self) -> Node:
+        self.at += 1
+        return self._substitutable(self._type().parts)
+
+    def _member_pointer(self) -> Node:
+        self.at += 1
+        self._type()
+        return self._substitutable(self._type().parts)
+
+    def _vendor_type(self) -> Node:
+        self.at += 1
+        return self._substitutable((Part(self._source_name()),))
+
+    def _param_type(self) -> Node:
+        parts = self._template_param()
+        self.substitutions.append(parts)
+        if self._peek("I"):
+            parts = self._with_args(parts)
+            self.substitutions.append(parts)
+        return Node(parts)
+
+    def _substituted_type(self) -> Node:
+        parts = self._substitution()
+        if self._peek("I"):
+            return self._substitutable(self._with_args(parts))
+        return Node(parts)
 
     def _qualified(self) -> Node:
         while self.text[self.at] in "rVK":
@@ -307,10 +316,11 @@ class _Parser:
         return self._substitutable((Part("function"),))
 
     def _array(self) -> Node:
-        self._match(re.compile(r"A\d*_"))
+        self._match(_ARRAY)
         return self._substitutable(self._type().parts)
 
-    def _d_type(self, two: str) -> Node:
+    def _d_type(self) -> Node:
+        two = self.text[self.at : self.at + 2]
         if two == "DF":
             match = self._match(_FLOAT16)
             return Node((Part("__bf16" if match[2] == "b" else f"_Float{match[1]}"),))
@@ -318,7 +328,7 @@ class _Parser:
             self.at += 2
             return self._substitutable(self._type().parts)
         if two == "Dv":
-            self._match(re.compile(r"Dv\d+_"))
+            self._match(_VECTOR)
             return self._substitutable(self._type().parts)
         if two in _BUILTINS:
             self.at += 2
@@ -376,6 +386,18 @@ class _Parser:
         self.at = match.end()
         return match
 
+
+_TYPE_READERS: dict[str, Callable[[_Parser], Node]] = {
+    **dict.fromkeys("rVK", _Parser._qualified),
+    **dict.fromkeys("PRO", _Parser._pointer),
+    "F": _Parser._function_type,
+    "A": _Parser._array,
+    "M": _Parser._member_pointer,
+    "D": _Parser._d_type,
+    "T": _Parser._param_type,
+    "u": _Parser._vendor_type,
+}
+"""How types are read that begin with these letters."""
 
 _PREFIX = re.compile(r"_ZN?(?:[KVrRO]*)(?:St)?")
 

@@ -8,10 +8,13 @@ token positions (``long``) is not the add of activations.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-_MODEL_FLOATS = frozenset(
+from perfetto_autoviz.steps.ops.node import words
+
+_MODEL_FLOATS = words(
     "BFloat16 Half __nv_bfloat16 __nv_bfloat162 __hip_bfloat16 hip_bfloat16 nv_bfloat16 bfloat16_t"
-    " bfloat16 bf16_t bf16 __bf16 __half __half2 half half_t _Float16 fp16_t half2".split()
+    " bfloat16 bf16_t bf16 __bf16 __half __half2 half half_t _Float16 fp16_t half2"
 ) | {"unsigned short"}  # what Composable Kernel and vLLM call bfloat16
 _FLOATS = {
     "float": "float",
@@ -22,9 +25,9 @@ _FLOATS = {
     "tfloat32_t": "tf32",
     "complex": "complex",
 }
-_INTEGERS = frozenset(
+_INTEGERS = words(
     "bool char short int long int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t"
-    " __int128".split()
+    " __int128"
 )
 _SMALL_FLOAT = re.compile(  # Float8_e4m3fn, __nv_fp8_e4m3, float_e2m1_t, __hip_fp8_e4m3_fnuz
     r"_*(?:nv_|hip_)?(?:float8|float4|float6|fp8|fp4|fp6|float)x?\d?_?(e\dm\d(?:fn|fnuz|b11)?)\w*|fp8_t|bf8_t",
@@ -34,6 +37,7 @@ _SMALL_FLOAT = re.compile(  # Float8_e4m3fn, __nv_fp8_e4m3, float_e2m1_t, __hip_
 _WIDTH = re.compile(r"\d+B")
 
 
+@lru_cache(maxsize=4096)
 def is_scalar(ident: str) -> bool:
     """Whether an identifier names an element type."""
     return (

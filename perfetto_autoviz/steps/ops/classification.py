@@ -80,13 +80,13 @@ _CXX = re.compile(r"[<(]|::")
 
 
 def _parsed(name: str) -> Node | None:
-    """The name as C++, or None if it is none, or nests too deep to be read."""
+    """The name as C++, or None if it is none or nests too deep to be read."""
     try:
         if is_mangled(name):
             return parse_itanium(name)
         return parse_cxx(name) if _CXX.search(name) else None
     except NameTooDeepError:
-        return parse_cxx(name.split("<", 1)[0])
+        return None
 
 
 def classify_names(names: Sequence[str]) -> pd.DataFrame:
@@ -125,7 +125,7 @@ def report_other(names: Sequence[str], durations: Sequence[float]) -> pd.DataFra
     whole = float(frame["duration"].sum())
     classes = [classify(name) for name in frame["name"]]
     frame["op"] = [found.op for found in classes]
-    other = frame[[found.family == OTHER for found in classes]]
+    other = frame.loc[pd.Series([found.family == OTHER for found in classes], dtype=bool)]
     table = (
         other.groupby("op", sort=True)
         .agg(name=("name", "first"), count=("duration", "size"), total=("duration", "sum"))
