@@ -12,9 +12,9 @@ from perfetto_autoviz.steps.dialects.annotation import (
     Phase,
     richness,
 )
+from perfetto_autoviz.steps.dialects.form import Pattern
 from perfetto_autoviz.steps.dialects.patterns import (
     PATTERNS,
-    Pattern,
     candidate_prefixes,
     parse_annotation,
 )

@@ -122,6 +122,7 @@ def test_sglang_verify_counts_the_drafts_of_a_request() -> None:
         ("decode[bs=64 tok=64 d=64]", ("decode", 64, 0, 64, 0, 64)),
         ("decode[bs=117/128 tok=117 p=2 d=115 spec=3 tbo=1]", ("mixed", 117, 2, 115, None, None)),
         ("eager_decode[bs=300 tok=300 ctx=[1, 2, 3]...+297]", ("decode", 300, 0, 300, 0, 300)),
+        ("decode[bs=9 tok=72 p=1 d=8 c_sq=64 g_sq=8]", ("mixed", 9, 1, 8, 64, 8)),
         ("dummy_decode[bs=1 tok=1 d=1]", ("dummy", 1, 0, 1, 0, 1)),
         ("dummy_eager_decode[bs=1 tok=1 ctx=1]", ("dummy", 1, 0, 1, 0, 1)),
         ("dummy_prefill[bs=1 tok=8192 ctx=8192]", ("dummy", 1, 1, 0, 8192, 0)),
