@@ -1,0 +1,169 @@
+"""``autoviz annotate``: captures in, enriched traces out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfetto_autoviz.cli import options
+from perfetto_autoviz.cli.terminal import Report, console, progress
+from perfetto_autoviz.errors import UsageError
+
+if TYPE_CHECKING:
+    from perfetto_autoviz.ingest import RankedCapture
+    from perfetto_autoviz.reports.summary import CaptureSummary
+    from perfetto_autoviz.session import Session
+
+
+@click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
+@click.option(
+    "-o",
+    "--out",
+    metavar="OUT",
+    help="File to write, or folder to write to. Default: NAME.autoviz.zip beside the capture.",
+)
+@options.anchor
+@options.light
+@options.trace_processor
+@options.as_json
+@options.quiet
+@click.option("-f", "--force", is_flag=True, help="Replace output files that exist.")
+def run(
+    captures: tuple[str, ...],
+    out: str | None,
+    anchor: str | None,
+    light: bool,
+    trace_processor: str | None,
+    as_json: bool,
+    quiet: bool,
+    force: bool,
+) -> None:
+    """Add iterations, phases and layers to captures.
+
+    CAPTURE is a capture of the PyTorch profiler or a Perfetto trace with GPU render stages,
+    packed or not, or an enriched trace, whose annotations are then replaced. Several, or a
+    folder, are the ranks of one run. Each becomes one .autoviz.zip that opens in
+    ui.perfetto.dev and answers SQL; the capture itself stays as it is.
+    """
+    from perfetto_autoviz.cli.opened import sessions
+    from perfetto_autoviz.ingest import find_captures
+    from perfetto_autoviz.opening import OpenOptions, engines_at_once
+    from perfetto_autoviz.steps import Options
+
+    found = find_captures([Path(capture) for capture in captures])
+    targets = _targets(found, out, force=force)
+    with progress(quiet=quiet or as_json) as report:
+        chosen = OpenOptions(
+            trace_processor, light, fresh=True, steps=Options(anchor=anchor), progress=report
+        )
+        with (
+            sessions(found, chosen) as opened,
+            ThreadPoolExecutor(max_workers=engines_at_once(len(opened))) as pool,
+        ):
+            work = [pool.submit(_annotate, session, targets, report) for session in opened]
+            done = [
+                (each.result(), targets[s.capture.path])
+                for each, s in zip(work, opened, strict=True)
+            ]
+    if as_json:
+        click.echo(_document(done))
+    elif not quiet:
+        _show(done)
+
+
+command = click.command("annotate")(run)
+
+
+def _annotate(
+    session: Session, targets: Mapping[Path, Path], report: Report | None
+) -> CaptureSummary:
+    """Writes one enriched trace, and says what is in it."""
+    from perfetto_autoviz.annotate import write_annotated
+    from perfetto_autoviz.reports.summary import summarise
+
+    path, out = session.capture.path, targets[session.capture.path]
+    if _same(path, out) and not session.capture.original_is_enough:
+        raise UsageError(
+            f"{out} would hold less than it does now, as its capture is repaired or shortened:"
+            " choose another name with -o"
+        )
+    if report:
+        report("annotating", 0, 0)
+    summary = summarise(session)
+    if report:
+        report("writing", 0, 0)
+    write_annotated(session, out)
+    return summary
+
+
+def _targets(found: Sequence[RankedCapture], out: str | None, *, force: bool) -> dict[Path, Path]:
+    """Where the enriched trace of each capture goes, known to be writable before any work."""
+    from perfetto_autoviz.annotate import enriched_path
+
+    place = _folder_or_file(out, len(found))
+    targets = {each.path: enriched_path(each.path, place) for each in found}
+    double = [target for target in targets.values() if list(targets.values()).count(target) > 1]
+    if double:
+        raise UsageError(
+            f"several captures would be written to {double[0]}: rename them, or annotate them apart"
+        )
+    for path, target in targets.items():
+        _check_target(path, target, force=force)
+    return targets
+
+
+def _folder_or_file(out: str | None, count: int) -> Path | None:
+    """The place the user named; a folder is made if it's missing."""
+    if out is None:
+        return None
+    place = Path(out)
+    is_folder = place.is_dir() or out.endswith(("/", "\\")) or not place.suffix
+    if not is_folder and count > 1:
+        raise UsageError(f"{out} is one file for {count} captures: give a folder with -o")
+    if is_folder:
+        place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def _check_target(path: Path, target: Path, *, force: bool) -> None:
+    if _same(path, target):
+        _check_in_place(path)
+    elif target.is_dir():
+        raise UsageError(f"{target} is a folder: choose another name with -o")
+    elif target.exists() and not force:
+        raise UsageError(f"{target} exists: replace it with --force, or choose another with -o")
+    if not target.parent.is_dir():
+        raise UsageError(f"there's no folder {target.parent} to write {target.name} to")
+
+
+def _check_in_place(path: Path) -> None:
+    """An enriched trace may be replaced by itself annotated anew, a capture by nothing."""
+    from perfetto_autoviz.ingest.source import locate
+
+    if not locate(path).enriched:
+        raise UsageError(f"{path} is the capture itself: choose another name with -o")
+
+
+def _same(path: Path, target: Path) -> bool:
+    return target.exists() and target.samefile(path)
+
+
+def _document(done: Sequence[tuple[CaptureSummary, Path]]) -> str:
+    captures = [
+        {**summary.as_dict(), "output": str(out), "output_size": out.stat().st_size}
+        for summary, out in done
+    ]
+    return json.dumps({"captures": captures}, indent=2, ensure_ascii=False)
+
+
+def _show(done: Sequence[tuple[CaptureSummary, Path]]) -> None:
+    from perfetto_autoviz.reports.summary_view import SummaryView
+
+    screen = console()
+    for summary, out in done:
+        screen.print(SummaryView(summary, out))

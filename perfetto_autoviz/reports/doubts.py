@@ -1,0 +1,190 @@
+"""What a reader of a summary should not take for granted, one sentence each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from perfetto_autoviz.reports.text import duration, listed, plural, share
+
+SURE = 0.9
+"""Confidence below which an iteration or a phase is mentioned: what annotations state plainly
+has 0.9 or more."""
+
+NOTABLE_SHARE = 0.01
+"""Share of the device time from which unclassified operations are mentioned."""
+
+NOTABLE_GAP = 0.5
+"""Share of the wall time from which a single idle gap is mentioned: it says more about what
+was recorded than about the work."""
+
+_NAMES = 3
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One thing that is doubtful.
+
+    Attributes:
+        kind: short name, for machines.
+        text: one sentence.
+    """
+
+    kind: str
+    text: str
+
+
+def find_doubts(
+    *,
+    capture: Mapping[str, Any],
+    iterations: pd.DataFrame,
+    phases: pd.DataFrame,
+    layers: pd.DataFrame,
+    outside: Mapping[str, int],
+    total: Mapping[str, int],
+    gaps: Mapping[int, tuple[int, int]],
+    other_share: float,
+    other_ops: Sequence[str],
+    annotations: Sequence[str],
+) -> tuple[Doubt, ...]:
+    """Everything doubtful about a capture.
+
+    Args:
+        capture: the row of ``autoviz_capture``.
+        iterations: the relation ``iteration``.
+        phases: the relation ``phase``.
+        layers: the relation ``layer``.
+        outside: count and total duration in ns of the activities outside iterations.
+        total: count and total duration in ns of all activities.
+        gaps: longest gap and wall time in ns by device.
+        other_share: share of the unclassified operations in the time.
+        other_ops: the longest of them.
+        annotations: the most frequent annotations.
+    """
+    return (
+        *_file(capture),
+        *_iterations(iterations, annotations),
+        *(_outside(outside, total) if len(iterations) else ()),
+        *_unsure(iterations, phases),
+        *_layers(layers, iterations),
+        *_other(other_share, other_ops),
+        *_gaps(gaps),
+    )
+
+
+def why_no_layers(iterations: pd.DataFrame) -> str:
+    """Why a capture has no layers, in one sentence."""
+    if not len(iterations):
+        return "no layers, as there are no iterations to look for them in"
+    if not iterations["kind"].isin(["step", "generation"]).any():
+        kinds = listed(sorted(set(iterations["kind"])), _NAMES)
+        return f"no layers, as no iteration is a real step: there are only {kinds} steps"
+    return (
+        "no layers: nothing repeats around an attention kernel; choose a kernel that occurs"
+        " once per layer with --anchor"
+    )
+
+
+def _file(capture: Mapping[str, Any]) -> Iterator[Doubt]:
+    if capture.get("warning"):
+        yield Doubt("missing", str(capture["warning"]))
+    for repair in json.loads(capture.get("repairs") or "[]"):
+        times = plural(int(repair["count"]), "time")
+        yield Doubt("repair", f"repaired: {repair['kind']}, {times}: {repair['detail']}")
+    if capture.get("left_out"):
+        yield Doubt("left_out", f"left out to save memory: {capture['left_out']}")
+
+
+def _iterations(iterations: pd.DataFrame, annotations: Sequence[str]) -> Iterator[Doubt]:
+    if len(iterations):
+        return
+    if not annotations:
+        why = "the capture has no annotations"
+    else:
+        names = listed((_shortened(name) for name in annotations), _NAMES)
+        why = f"no annotation names an engine step; the most frequent are {names}"
+    yield Doubt("no_iterations", f"no iterations: {why}")
+
+
+def _outside(outside: Mapping[str, int], total: Mapping[str, int]) -> Iterator[Doubt]:
+    if outside["count"]:
+        part = share(outside["total"] / total["total"]) if total["total"] else share(0.0)
+        yield Doubt(
+            "outside_iterations",
+            f"{outside['count']:,} of {total['count']:,} kernels, copies and fills belong to no"
+            f" iteration ({part} of the device time)",
+        )
+
+
+def _unsure(iterations: pd.DataFrame, phases: pd.DataFrame) -> Iterator[Doubt]:
+    for thing, frame in (("iteration", iterations), ("phase", phases)):
+        unsure = frame[frame["confidence"] < SURE]
+        if len(unsure):
+            lowest, evidence = unsure["confidence"].min(), listed(set(unsure["evidence"]), _NAMES)
+            yield Doubt(
+                f"unsure_{thing}s",
+                f"{plural(len(unsure), thing)} with a confidence as low as {lowest:.2f}, from"
+                f" {evidence}",
+            )
+    real = iterations[iterations["kind"].isin(["step", "generation"])]
+    without = int((~real["id"].isin(phases["iteration_id"])).sum())
+    if without:
+        yield Doubt(
+            "no_phase",
+            f"{plural(without, 'iteration')} without a phase: the annotation doesn't tell one",
+        )
+
+
+def _layers(layers: pd.DataFrame, iterations: pd.DataFrame) -> Iterator[Doubt]:
+    if not len(layers):
+        yield Doubt("no_layers", why_no_layers(iterations))
+        return
+    outer = set(iterations["parent_id"].dropna())
+    steps = iterations[
+        iterations["kind"].isin(["step", "generation"])
+        & ~iterations["id"].isin(outer)
+        & (iterations["kernel_count"] > 0)
+    ]
+    without = int((~steps["id"].isin(layers["iteration_id"])).sum())
+    if without:
+        yield Doubt(
+            "steps_without_layers",
+            f"no layers in {without:,} of {plural(len(steps), 'step')} that run kernels",
+        )
+    irregular = int(layers["kind"].str.endswith("irregular").sum())
+    if irregular:
+        yield Doubt(
+            "irregular_layers",
+            f"irregular: {irregular:,} of {len(layers):,} layers, which run other operations than"
+            " the rest of their kind",
+        )
+
+
+def _other(other_share: float, other_ops: Sequence[str]) -> Iterator[Doubt]:
+    if other_share >= NOTABLE_SHARE:
+        names = listed((_shortened(op) for op in other_ops), _NAMES)
+        yield Doubt(
+            "unclassified",
+            f"{share(other_share)} of the device time is in no family, most of it {names}",
+        )
+
+
+def _gaps(gaps: Mapping[int, tuple[int, int]]) -> Iterator[Doubt]:
+    for device, (gap, wall) in gaps.items():
+        if wall and gap / wall >= NOTABLE_GAP:
+            yield Doubt(
+                "long_gap",
+                f"device {device} is idle for {duration(gap)} at a stretch, {share(gap / wall)} of"
+                " the time from its first activity to its last: trust the single iterations more",
+            )
+
+
+_LONGEST_NAME = 60
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

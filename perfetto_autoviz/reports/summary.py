@@ -1,0 +1,322 @@
+"""What an open capture holds, gathered in one place: plain values, ready for JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from perfetto_autoviz.reports.doubts import Doubt, find_doubts
+from perfetto_autoviz.reports.frames import integer, text
+from perfetto_autoviz.session import Session
+
+_COUNTED = ("kernel", "memcpy", "memset", "launch", "annotation", "event")
+
+# Time in which a device works, and works on anything but communication: each activity adds
+# what lies beyond the end of all that started before it.
+_DEVICE_TIME = """
+WITH ordered AS (
+  SELECT
+    device, ts, ts + dur AS finish,
+    coalesce(family, '') != 'communication' AS other,
+    max(ts + dur) OVER earlier AS any_end,
+    max(iif(coalesce(family, '') != 'communication', ts + dur, NULL)) OVER earlier AS other_end
+  FROM autoviz_kernel
+  WINDOW earlier AS (
+    PARTITION BY device ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+)
+SELECT
+  device,
+  count() AS activities,
+  max(finish) - min(ts) AS wall,
+  sum(max(0, finish - max(ts, coalesce(any_end, ts)))) AS busy,
+  sum(iif(other, max(0, finish - max(ts, coalesce(other_end, ts))), 0)) AS other_busy,
+  max(0, max(ts - any_end)) AS longest_gap
+FROM ordered
+GROUP BY device
+ORDER BY device
+"""
+
+_FAMILIES = """
+SELECT coalesce(family, 'unknown') AS family, count() AS count, sum(dur) AS total
+FROM autoviz_kernel GROUP BY 1 ORDER BY total DESC, family
+"""
+
+_OUTSIDE = """
+SELECT count() AS count, coalesce(sum(dur), 0) AS total FROM autoviz_kernel
+WHERE seq NOT IN (SELECT seq FROM autoviz_iteration_kernel)
+"""
+
+_OTHER_OPS = """
+SELECT coalesce(op, name) AS op FROM autoviz_kernel
+WHERE family = 'other' GROUP BY 1 ORDER BY sum(dur) DESC, op LIMIT 3
+"""
+
+_ANNOTATIONS = """
+SELECT name FROM _autoviz_annotation WHERE name IS NOT NULL
+GROUP BY name ORDER BY count() DESC, name LIMIT 3
+"""
+
+_PHASES = """
+SELECT phase, device, iteration_count, wall_dur, busy_dur, idle_dur, exposed_communication_dur
+FROM autoviz_phase_time ORDER BY wall_dur DESC, phase, device
+"""
+
+
+@dataclass(frozen=True)
+class IterationGroup:
+    """Iterations of one level that do the same.
+
+    Attributes:
+        level: 0 for outermost iterations.
+        what: the phase, or the kind where no phase is known.
+        count: how many.
+        batch_sizes: smallest and largest number of requests, None if unknown.
+    """
+
+    level: int
+    what: str
+    count: int
+    batch_sizes: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class LayerGroup:
+    """Layers of one kind.
+
+    Attributes:
+        kind: what they consist of.
+        executions: how many in the capture.
+        per_step: fewest and most in a step that has any layers.
+        kernels: fewest and most kernels in one.
+    """
+
+    kind: str
+    executions: int
+    per_step: tuple[int, int]
+    kernels: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class DeviceTime:
+    """Where the time of one device goes, in ns, from its first activity to its last.
+
+    Attributes:
+        device: its number.
+        activities: kernels, copies and fills.
+        wall: from the first start to the last end.
+        busy: in which at least one activity ran.
+        idle: in which none ran.
+        exposed_communication: in which nothing but communication ran.
+        longest_gap: the longest time without any.
+    """
+
+    device: int
+    activities: int
+    wall: int
+    busy: int
+    idle: int
+    exposed_communication: int
+    longest_gap: int
+
+
+@dataclass(frozen=True)
+class PhaseTime:
+    """Where the time of the outermost iterations of a phase goes on one device, in ns."""
+
+    phase: str | None
+    device: int
+    iterations: int
+    wall: int
+    busy: int
+    idle: int
+    exposed_communication: int
+
+
+@dataclass(frozen=True)
+class FamilyTime:
+    """Summed durations of one family of operations, in ns, and their share of all."""
+
+    family: str
+    count: int
+    total: int
+    share: float
+
+
+@dataclass(frozen=True)
+class CaptureSummary:
+    """What a capture holds, from which evidence, and what is doubtful.
+
+    Attributes:
+        file: name of the capture file.
+        capture: what it says about itself: rank, framework, device, versions.
+        engine: kind and version of the trace processor.
+        counts: kernels, copies, fills, launches, annotations and events in the file.
+        iterations: by level and phase.
+        iteration_evidence: iterations by what they were derived from.
+        layers: by kind.
+        layers_per_step: fewest and most layers in a step that has any; None without layers.
+        layer_evidence: layers by what they were derived from.
+        devices: where the time goes.
+        phases: where the time of the iterations goes.
+        families: which operations take the time, the longest first.
+        doubts: what is doubtful.
+    """
+
+    file: str
+    capture: dict[str, Any]
+    engine: dict[str, str]
+    counts: dict[str, int]
+    iterations: tuple[IterationGroup, ...]
+    iteration_evidence: dict[str, int]
+    layers: tuple[LayerGroup, ...]
+    layers_per_step: tuple[int, int] | None
+    layer_evidence: dict[str, int]
+    devices: tuple[DeviceTime, ...]
+    phases: tuple[PhaseTime, ...]
+    families: tuple[FamilyTime, ...]
+    doubts: tuple[Doubt, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The summary as plain values; times in ns."""
+        return asdict(self)
+
+
+def summarise(session: Session) -> CaptureSummary:
+    """Gathers the summary of an open capture; the steps run if they have not."""
+    capture = session.metadata
+    iterations, phases = session.relation("iteration"), session.relation("phase")
+    layers = session.relation("layer")
+    devices = _devices(session.query(_DEVICE_TIME))
+    families = _families(session.query(_FAMILIES))
+    return CaptureSummary(
+        file=str(capture.get("file_name") or session.capture.path.name),
+        capture=_about(capture),
+        engine={"kind": session.engine.kind, "version": session.engine.version},
+        counts={name: int(capture.get(f"{name}_count") or 0) for name in _COUNTED},
+        iterations=_iterations(iterations, phases),
+        iteration_evidence=_evidence(iterations),
+        layers=_layers(layers),
+        layers_per_step=_span(layers.groupby(["iteration_id", "device"]).size()),
+        layer_evidence=_evidence(layers),
+        devices=devices,
+        phases=_phases(session.query(_PHASES)),
+        families=families,
+        doubts=find_doubts(
+            capture=capture,
+            iterations=iterations,
+            phases=phases,
+            layers=layers,
+            outside=_row(session.query(_OUTSIDE)),
+            total={
+                "count": sum(family.count for family in families),
+                "total": sum(family.total for family in families),
+            },
+            gaps={device.device: (device.longest_gap, device.wall) for device in devices},
+            other_share=sum(f.share for f in families if f.family == "other"),
+            other_ops=session.query(_OTHER_OPS)["op"].tolist(),
+            annotations=session.query(_ANNOTATIONS)["name"].tolist(),
+        ),
+    )
+
+
+def _about(capture: Any) -> dict[str, Any]:
+    """The capture's row without its counts; nested JSON as values."""
+    nested = ("repairs", "metadata")
+    found = {
+        name: value.item() if hasattr(value, "item") else value
+        for name, value in capture.items()
+        if name not in (*nested, *(f"{counted}_count" for counted in _COUNTED))
+    }
+    return {**found, **{name: json.loads(capture.get(name) or "null") for name in nested}}
+
+
+def _iterations(iterations: pd.DataFrame, phases: pd.DataFrame) -> tuple[IterationGroup, ...]:
+    known = phases.drop_duplicates("iteration_id").set_index("iteration_id")
+    rows = iterations[["id", "level", "kind"]].copy()
+    phase = rows["id"].map(known["phase"])
+    rows["what"] = phase.where(phase.notna() & (phase != "unknown"), rows["kind"])
+    rows["size"] = rows["id"].map(known["batch_size"])
+    found = []
+    for level, of_level in rows.groupby("level", sort=True):
+        for what, group in of_level.groupby("what", sort=True):
+            sizes = _span(group["size"])
+            found.append(IterationGroup(int(str(level)), str(what), len(group), sizes))
+    return tuple(sorted(found, key=lambda group: (group.level, -group.count, group.what)))
+
+
+def _layers(layers: pd.DataFrame) -> tuple[LayerGroup, ...]:
+    steps = layers[["iteration_id", "device"]].drop_duplicates()
+    found = []
+    for kind, group in layers.groupby("kind", sort=True):
+        sizes = group.groupby(["iteration_id", "device"]).size()
+        fewest = int(sizes.min()) if len(sizes) == len(steps) else 0
+        kernels = group["kernel_count"]
+        found.append(
+            LayerGroup(
+                str(kind),
+                len(group),
+                (fewest, int(sizes.max())),
+                (int(kernels.min()), int(kernels.max())),
+            )
+        )
+    return tuple(sorted(found, key=lambda group: (-group.executions, group.kind)))
+
+
+def _devices(frame: pd.DataFrame) -> tuple[DeviceTime, ...]:
+    return tuple(
+        DeviceTime(
+            device=int(row["device"]),
+            activities=int(row["activities"]),
+            wall=int(row["wall"]),
+            busy=int(row["busy"]),
+            idle=int(row["wall"]) - int(row["busy"]),
+            exposed_communication=int(row["busy"]) - int(row["other_busy"]),
+            longest_gap=integer(row["longest_gap"]) or 0,
+        )
+        for row in frame.to_dict("records")
+    )
+
+
+def _phases(frame: pd.DataFrame) -> tuple[PhaseTime, ...]:
+    return tuple(
+        PhaseTime(
+            phase=text(row["phase"]),
+            device=int(row["device"]),
+            iterations=int(row["iteration_count"]),
+            wall=int(row["wall_dur"]),
+            busy=int(row["busy_dur"]),
+            idle=int(row["idle_dur"]),
+            exposed_communication=int(row["exposed_communication_dur"]),
+        )
+        for row in frame.to_dict("records")
+    )
+
+
+def _families(frame: pd.DataFrame) -> tuple[FamilyTime, ...]:
+    whole = int(frame["total"].sum()) if len(frame) else 0
+    return tuple(
+        FamilyTime(
+            str(row["family"]),
+            int(row["count"]),
+            int(row["total"]),
+            int(row["total"]) / whole if whole else 0.0,
+        )
+        for row in frame.to_dict("records")
+    )
+
+
+def _evidence(frame: pd.DataFrame) -> dict[str, int]:
+    return {str(what): int(count) for what, count in frame["evidence"].value_counts().items()}
+
+
+def _span(values: pd.Series[Any] | Sequence[int]) -> tuple[int, int] | None:
+    known = pd.Series(values).dropna()
+    return (int(known.min()), int(known.max())) if len(known) else None
+
+
+def _row(frame: pd.DataFrame) -> dict[str, int]:
+    return {str(name): int(value) for name, value in frame.iloc[0].items()}
