@@ -63,5 +63,3 @@ def write_annotated(session: Session, out: Path) -> None:
 def _first_ts(session: Session) -> int:
     first = session.query("SELECT min(ts) AS ts FROM _autoviz_device_slice")["ts"].iloc[0]
     return int(first)
-
-

@@ -9,8 +9,6 @@ import pandas as pd
 
 from perfetto_autoviz.relations import Relation, SqlType
 
-_DTYPES: dict[SqlType, str] = {"LONG": "Int64", "DOUBLE": "Float64", "STRING": "object"}
-
 
 def relation_frame(relation: Relation, columns: Mapping[str, Any]) -> pd.DataFrame:
     """A frame of a relation from its columns.
@@ -29,10 +27,7 @@ def relation_frame(relation: Relation, columns: Mapping[str, Any]) -> pd.DataFra
     length = max((len(values) for values in columns.values()), default=0)
     index = pd.RangeIndex(length)
     return pd.DataFrame(
-        {
-            name: _column(columns.get(name), type_, index)
-            for name, type_ in relation.types.items()
-        },
+        {name: _column(columns.get(name), type_, index) for name, type_ in relation.types.items()},
         index=index,
     )
 
@@ -43,4 +38,5 @@ def _column(values: Any, type_: SqlType, index: pd.RangeIndex) -> pd.Series[Any]
     if type_ == "STRING":
         column = pd.Series(list(values), index=index, dtype=object)
         return column.where(column.notna(), None)
-    return pd.Series(values, index=index).astype(_DTYPES[type_])
+    column = pd.Series(values, index=index)
+    return column.astype("Int64") if type_ == "LONG" else column.astype("Float64")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import sys
@@ -11,21 +10,17 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import pandas as pd
-
+from perfetto_autoviz.capture_row import capture_frame, stored_identity
 from perfetto_autoviz.engine import Engine, estimate_heap, fits, judge, start_engine
 from perfetto_autoviz.errors import CaptureError, EngineError
-from perfetto_autoviz.frames import relation_frame
 from perfetto_autoviz.ingest import Capture, RankedCapture, find_captures, scan_capture
 from perfetto_autoviz.rankset import RankSet
-from perfetto_autoviz.relations import CAPTURE, SCHEMA_VERSION
+from perfetto_autoviz.relations import CAPTURE
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.steps import Options
-from perfetto_autoviz.steps.framework import framework_of
 from perfetto_autoviz.tracks.enriched import write_enriched
 
 _log = logging.getLogger("perfetto_autoviz.opening")
@@ -52,7 +47,7 @@ class OpenOptions:
     trace_processor: str | None = None
     light: bool = False
     fresh: bool = False
-    steps: Options = Options()
+    steps: Options = field(default_factory=Options)
     progress: Progress | None = None
 
 
@@ -181,12 +176,13 @@ def _open(
     if not fits(capture.loaded_size, engine.kind):
         capture = _lighter(engine, capture, options)
     memory.take(estimate_heap(capture.loaded_size), capture.path.name)
-    stored = capture.annotations is not None and not options.fresh
-    chunks = _combined(capture) if stored else capture.chunks()
+    enriched = capture.annotations is not None
+    chunks = _combined(capture) if enriched else capture.chunks()
     engine.load(_reported(chunks, capture, options.progress))
-    session = Session(engine, capture, options.steps, stored=stored)
-    if not stored:
-        session.provide(CAPTURE.name, _capture_frame(session, each, run))
+    known = stored_identity(engine) if enriched else {}
+    session = Session(engine, capture, options.steps, stored=enriched and not options.fresh)
+    if not session.stored:
+        session.provide(CAPTURE.name, capture_frame(session, each, {"run_id": run, **known}))
     _check_complete(session, capture)
     return session
 
@@ -273,38 +269,3 @@ def _check_complete(session: Session, capture: Capture) -> None:
         raise CaptureError(f"{capture.path.name}: {verdict.stop_line}")
     for finding in (*verdict.losses, *verdict.remarks):
         _log.info("%s: %s", capture.path.name, finding.line())
-
-
-def _capture_frame(session: Session, each: RankedCapture, run: str) -> pd.DataFrame:
-    """The row of the relation ``capture``: what the scan found, and the framework's name."""
-    capture = session.capture
-    known = capture.metadata
-    names = session.query("SELECT DISTINCT name FROM _autoviz_annotation")["name"]
-    row = {
-        "schema_version": SCHEMA_VERSION,
-        "autoviz_version": version("perfetto-autoviz"),
-        "file_name": capture.path.name,
-        "file_size": capture.size,
-        "sha256": capture.sha256,
-        "rank": each.rank if each.rank is not None else known.rank,
-        "rank_evidence": each.evidence,
-        "world_size": known.world_size,
-        "framework": framework_of(names.tolist()),
-        "gpu_name": known.gpu_name,
-        "gpu_count": known.gpu_count,
-        "runtime": known.runtime,
-        "collective_library": known.collective_library,
-        "trace_name": known.trace_name,
-        "base_time_ns": known.base_time_ns,
-        "event_count": capture.event_count,
-        "kernel_count": capture.counts.kernel,
-        "memcpy_count": capture.counts.memcpy,
-        "memset_count": capture.counts.memset,
-        "launch_count": capture.counts.launch,
-        "annotation_count": capture.counts.annotation,
-        "repairs": json.dumps([asdict(repair) for repair in capture.repairs]),
-        "left_out": ",".join(capture.left_out) or None,
-        "metadata": json.dumps(known.other),
-        "run_id": run,
-    }
-    return relation_frame(CAPTURE, {name: [value] for name, value in row.items()})

@@ -85,7 +85,9 @@ def _literals(column: pd.Series[Any], type_: SqlType) -> list[str]:
     null = column.isna().to_numpy(bool)
     values = column.tolist()
     try:
-        return ["NULL" if absent else literal(value) for absent, value in zip(null, values, strict=True)]
+        return [
+            "NULL" if absent else literal(value) for absent, value in zip(null, values, strict=True)
+        ]
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"column {column.name} holds what {type_} can't: {error}") from error
 

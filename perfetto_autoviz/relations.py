@@ -115,7 +115,11 @@ ITERATION = Relation(
         Column("level", "LONG", "0 for an outermost iteration, 1 for one inside it, …"),
         Column("parent_id", "LONG", "The iteration this one lies in."),
         Column("number", "LONG", "Number among the real iterations of its level, from 0."),
-        Column("kind", "STRING", "step, dummy, capture or generation; only dummy and capture are not real."),
+        Column(
+            "kind",
+            "STRING",
+            "step, dummy, capture or generation; only dummy and capture are not real.",
+        ),
         Column("name", "STRING", "Text of the annotation it was derived from."),
         Column("dialect", "STRING", "Whose annotation it is, e.g. vllm, sglang."),
         Column("evidence", "STRING", "What the iteration and its kernels were derived from."),

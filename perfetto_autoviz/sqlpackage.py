@@ -66,9 +66,7 @@ def modules_needed(sql: str) -> tuple[str, ...]:
     """Modules that a statement includes, or whose objects it mentions."""
     found = dict.fromkeys(name for name in _INCLUDE.findall(sql) if name in modules())
     definers = _definers()
-    found.update(
-        dict.fromkeys(definers[name] for name in _NAME.findall(sql) if name in definers)
-    )
+    found.update(dict.fromkeys(definers[name] for name in _NAME.findall(sql) if name in definers))
     return tuple(found)
 
 

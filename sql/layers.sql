@@ -133,8 +133,8 @@ CREATE OR REPLACE PERFETTO TABLE autoviz_layer_position(
   kind STRING,
   -- Position in the layer, from 0.
   position LONG,
-  -- Canonical operation; where it differs between executions, the first by
-  -- name of them.
+  -- Canonical operation; where it differs between executions, the most
+  -- frequent one.
   op STRING,
   -- Coarse class of that operation.
   family STRING,
@@ -160,9 +160,8 @@ WITH
   centred AS (
     SELECT
       *,
-      avg(dur) OVER grouped AS mean
+      avg(dur) OVER (PARTITION BY phase, batch_size, kind, position) AS mean
     FROM _autoviz_layer_member
-    WINDOW grouped AS (PARTITION BY phase, batch_size, kind, position)
   ),
   grouped AS (
     SELECT
@@ -170,15 +169,12 @@ WITH
       batch_size,
       kind,
       position,
-      min(op) AS op,
-      family,
       count(DISTINCT op) AS op_count,
       count() AS kernel_count,
       avg(dur) AS mean_dur,
       sqrt(avg((dur - mean) * (dur - mean))) AS std_dur,
-      -- The aggregate of one column would choose the row that op comes from.
-      (min(dur) + 0) AS min_dur,
-      (max(dur) + 0) AS max_dur,
+      min(dur) AS min_dur,
+      max(dur) AS max_dur,
       sum(dur) AS total_dur
     FROM centred
     GROUP BY
@@ -186,26 +182,57 @@ WITH
       batch_size,
       kind,
       position
+  ),
+  named AS (
+    SELECT
+      phase,
+      batch_size,
+      kind,
+      position,
+      op,
+      family,
+      row_number() OVER (
+        PARTITION BY phase, batch_size, kind, position
+        ORDER BY count() DESC, op
+      ) AS preference
+    FROM _autoviz_layer_member
+    GROUP BY
+      phase,
+      batch_size,
+      kind,
+      position,
+      op,
+      family
   )
 SELECT
-  phase,
-  batch_size,
-  kind,
-  position,
-  op,
-  family,
-  op_count,
-  kernel_count,
-  mean_dur,
-  std_dur,
-  min_dur,
-  max_dur,
-  total_dur,
-  1.0 * total_dur / nullif(
-    sum(total_dur) OVER (PARTITION BY phase, batch_size, kind), 0) AS share
+  grouped.phase,
+  grouped.batch_size,
+  grouped.kind,
+  grouped.position,
+  named.op,
+  named.family,
+  grouped.op_count,
+  grouped.kernel_count,
+  grouped.mean_dur,
+  grouped.std_dur,
+  grouped.min_dur,
+  grouped.max_dur,
+  grouped.total_dur,
+  1.0 * grouped.total_dur / nullif(
+    sum(grouped.total_dur) OVER (
+      PARTITION BY grouped.phase, grouped.batch_size, grouped.kind
+    ),
+    0
+  ) AS share
 FROM grouped
+JOIN named
+  ON named.phase IS grouped.phase
+  AND named.batch_size IS grouped.batch_size
+  AND named.kind = grouped.kind
+  AND named.position = grouped.position
+  AND named.preference = 1
 ORDER BY
-  phase,
-  batch_size,
-  kind,
-  position;
+  grouped.phase,
+  grouped.batch_size,
+  grouped.kind,
+  grouped.position;

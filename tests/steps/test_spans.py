@@ -84,9 +84,7 @@ def test_a_span_repeated_on_another_stream_at_the_same_time_counts_once() -> Non
 
 
 def test_the_same_step_of_two_processes_counts_twice() -> None:
-    twice = pd.concat(
-        [spans((0, 100, VLLM), utid=1, pid=1), spans((0, 100, VLLM), utid=2, pid=2)]
-    )
+    twice = pd.concat([spans((0, 100, VLLM), utid=1, pid=1), spans((0, 100, VLLM), utid=2, pid=2)])
     assert len(iteration_spans(twice)) == 2
 
 

@@ -76,9 +76,7 @@ def by_launch(activities: Activities, spans: list[Span]) -> Ints:
         index = [i for i, span in enumerate(spans) if span.thread == thread]
         mine = np.flatnonzero(activities.launched & (activities.launch_thread == thread))
         owner[mine] = _owner_at(spans, index, activities.launch_ts[mine])
-    others = np.flatnonzero(
-        activities.launched & ~np.isin(activities.launch_thread, list(threads))
-    )
+    others = np.flatnonzero(activities.launched & ~np.isin(activities.launch_thread, list(threads)))
     owner[others] = _owner_at(spans, range(len(spans)), activities.launch_ts[others])
     return owner
 
@@ -110,7 +108,9 @@ def adopt_unlaunched(activities: Activities, owner: Ints, spans: int) -> Ints:
         present = present[np.argsort(first[present], kind="stable")]
         lost = np.flatnonzero(orphans & here)
         index = containing(first[present], last[present], activities.ts[lost])
-        result[lost] = np.where(index >= 0, present[np.maximum(index, 0)], -1) if len(present) else -1
+        result[lost] = (
+            np.where(index >= 0, present[np.maximum(index, 0)], -1) if len(present) else -1
+        )
     return result
 
 

@@ -85,7 +85,14 @@ def _candidates(annotations: pd.DataFrame) -> list[Span]:
         strict=True,
     )
     found = [
-        Span(int(ts), int(ts + dur), text, readings[text], int(utid), -1 if pd.isna(pid) else int(pid))
+        Span(
+            int(ts),
+            int(ts + dur),
+            text,
+            readings[text],
+            int(utid),
+            -1 if pd.isna(pid) else int(pid),
+        )
         for ts, dur, text, utid, pid in rows
         if text in graphs or (isinstance(text, str) and readings[text] is not None)
     ]

@@ -63,9 +63,7 @@ def layer_extents(kernels: Sequence[Kernel], anchors: Sequence[int]) -> list[Ext
     end = _last_end(kernels, anchors, starts)
     return [
         Extent(start, stop, anchor)
-        for start, stop, anchor in zip(
-            [first, *starts], [*starts, end], anchors, strict=True
-        )
+        for start, stop, anchor in zip([first, *starts], [*starts, end], anchors, strict=True)
     ]
 
 
@@ -208,7 +206,8 @@ def _last_end(kernels: Sequence[Kernel], anchors: Sequence[int], starts: Sequenc
 
 def _longest_agreement(kernels: Sequence[Kernel], examples: Sequence[Sequence[Kernel]]) -> int:
     """How far the kernels go on like an example: the longest example that they hold whole,
-    else as far as any goes. Frequent examples are tried first."""
+    else as far as any goes. Frequent examples are tried first.
+    """
     tried = [
         families
         for families, _ in Counter(

@@ -53,8 +53,9 @@ def module_classes(calls: pd.DataFrame) -> list[ModuleClass]:
     """
     classes = calls["name"].str.replace(r"_\d+$", "", regex=True)
     found = []
-    for (_, thread), group in calls.groupby([classes, "utid"], sort=True):
+    for _, group in calls.groupby([classes, "utid"], sort=True):
         ordered = group.sort_values("ts")
+        thread = ordered["utid"].iloc[0]
         starts = ordered["ts"].to_numpy(np.int64)
         ends = starts + ordered["dur"].to_numpy(np.int64)
         found.append(ModuleClass(int(thread), starts, ends, tuple(ordered["name"])))

@@ -135,9 +135,7 @@ class _Finder:
                 call.name if call else None,
                 by_module is not None,
             )
-            for index, (extent, call) in enumerate(
-                zip(by_module or extents, calls, strict=True)
-            )
+            for index, (extent, call) in enumerate(zip(by_module or extents, calls, strict=True))
         ]
 
     def _extents(self, sequence: Ints) -> list[Extent]:
