@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,4 +58,4 @@ def test_runs_rebuild_the_values(values: list[int]) -> None:
     rebuilt = [values[s] for s, n in zip(starts, lengths, strict=True) for _ in range(n)]
     assert rebuilt == values
     heads = [values[s] for s in starts]
-    assert all(a != b for a, b in zip(heads, heads[1:], strict=False))
+    assert all(a != b for a, b in pairwise(heads))

@@ -74,7 +74,7 @@ def levels(roots: list[Span]) -> Iterator[tuple[int, Span, Span | None]]:
 
 
 def _candidates(annotations: pd.DataFrame) -> list[Span]:
-    readings = {text: _read(text) for text in annotations["name"].dropna().unique()}
+    readings = {text: parse_annotation(text) for text in annotations["name"].dropna().unique()}
     graphs = {text for text in readings if _COMPILED_GRAPH.match(text)}
     rows = zip(
         annotations["ts"],
@@ -98,10 +98,6 @@ def _candidates(annotations: pd.DataFrame) -> list[Span]:
     ]
     # A span that starts together with another and ends later contains it.
     return sorted(found, key=lambda span: (span.ts, -span.end))
-
-
-def _read(text: str) -> Annotation | None:
-    return parse_annotation(text)
 
 
 def _serving_first(spans: list[Span]) -> list[Span]:
@@ -131,11 +127,14 @@ def _unify(span: Span) -> Span:
     span.children = [_unify(child) for child in _steps_within(span)]
     if len(span.children) == 1 and _same_step(span, span.children[0]):
         inner = span.children[0]
-        assert span.annotation and inner.annotation  # noqa: S101 - narrowed by _same_step
-        if richness(inner.annotation) > richness(span.annotation):
+        if _says(inner) > _says(span):
             span.text, span.annotation = inner.text, inner.annotation
         span.children = inner.children
     return span
+
+
+def _says(span: Span) -> tuple[int, ...]:
+    return richness(span.annotation) if span.annotation else ()
 
 
 def _steps_within(span: Span) -> list[Span]:

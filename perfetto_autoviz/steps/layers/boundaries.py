@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 FEED_FORWARD = frozenset({"activation", "moe"})
 """Families of which every feed-forward part has at least one kernel."""
@@ -55,10 +56,7 @@ def layer_extents(kernels: Sequence[Kernel], anchors: Sequence[int]) -> list[Ext
     """
     if len(anchors) < MIN_LAYERS:
         return []
-    starts = [
-        _start_between(kernels, before, anchor)
-        for before, anchor in zip(anchors, anchors[1:], strict=False)
-    ]
+    starts = [_start_between(kernels, before, anchor) for before, anchor in pairwise(anchors)]
     first = _first_start(kernels, anchors, starts)
     end = _last_end(kernels, anchors, starts)
     return [
@@ -205,8 +203,9 @@ def _last_end(kernels: Sequence[Kernel], anchors: Sequence[int], starts: Sequenc
 
 
 def _longest_agreement(kernels: Sequence[Kernel], examples: Sequence[Sequence[Kernel]]) -> int:
-    """How far the kernels go on like an example: the longest example that they hold whole,
-    else as far as any goes. Frequent examples are tried first.
+    """How far the kernels go on like an example.
+
+    That is the longest example that they hold whole, else as far as any goes.
     """
     tried = [
         families

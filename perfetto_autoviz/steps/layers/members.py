@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -84,7 +85,7 @@ class Members:
         key = np.stack([self.iteration, self.device])
         change = np.flatnonzero((key[:, 1:] != key[:, :-1]).any(axis=0)) + 1
         bounds = [0, *change.tolist(), key.shape[1]]
-        for start, end in zip(bounds, bounds[1:], strict=False):
+        for start, end in pairwise(bounds):
             if end > start:
                 yield np.arange(start, end)
 
