@@ -54,7 +54,7 @@ def run(
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built the way that anyone builds it."""
     folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip"]
+    pip: list[str | Path] = [sys.executable, "-m", "pip"]
     run([*pip, "wheel", "--quiet", "--no-deps", "-w", folder, ROOT], timeout=BUILD_SECONDS)
     (built,) = folder.glob("*.whl")
     return built
@@ -91,7 +91,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
     packages = Path(sysconfig.get_path("purelib", "venv", variables))
     scripts = Path(sysconfig.get_path("scripts", "venv", variables))
     python = scripts / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python]
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python]
     run([*pip, "install", "--quiet", "--no-deps", wheel], timeout=COMMAND_SECONDS)
     (packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     return Installed(scripts, folder)
