@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from perfetto_autoviz.errors import CaptureError
 from perfetto_autoviz.ingest.columns import Columns, Counts, Table, is_device
+from perfetto_autoviz.ingest.events import OLD_CPU_OP
 from perfetto_autoviz.ingest.metadata import (
     CaptureMetadata,
     Surroundings,
@@ -25,8 +26,6 @@ from perfetto_autoviz.ingest.rewrite import rewrite
 from perfetto_autoviz.ingest.sniff import BOM
 from perfetto_autoviz.ingest.source import Source, locate
 from perfetto_autoviz.ingest.unpack import BLOCK, Progress
-
-_NOTHING_BEFORE: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -136,10 +135,7 @@ class Capture:
             sizes = iter(script.sizes)
             chunks = ((chunk.text, next(sizes)) for chunk in reader.chunks())
             surroundings = script.surroundings
-            try:
-                yield from rewrite(chunks, script.plan, surroundings.before, surroundings.after)
-            except (IndexError, StopIteration, RuntimeError):
-                raise CaptureError(f"{self.path} has changed since it was scanned") from None
+            yield from rewrite(chunks, script.plan, surroundings.before, surroundings.after)
 
     def _whole_packets(self) -> Iterator[bytes]:
         left = self._whole or 0
@@ -174,6 +170,8 @@ def scan_capture(
     if source.content.kind == "pftrace":
         return _scan_pftrace(source, progress)
     left_out = frozenset(category.lower() for category in leave_out)
+    if "cpu_op" in left_out:
+        left_out |= {OLD_CPU_OP}
     columns = Columns(leave_out=left_out, keep_all=drops_overlaps)
     sizes: list[int] = []
     with source.stream(progress) as stream:
@@ -243,7 +241,7 @@ def _all_faults(
     if surroundings.garbage:
         counts["trailing_garbage"] += 1
         lost["trailing_garbage"] += surroundings.garbage
-    if not surroundings.closed or not (reader.ended or counts["truncated"]):
+    if not (surroundings.closed if reader.ended else counts["truncated"]):
         counts["unclosed"] += 1
     return counts, lost
 

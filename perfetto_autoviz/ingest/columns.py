@@ -39,6 +39,8 @@ _OTHER_WORK = {
 }
 """Categories of captures that people take for GPU traces, and what they hold."""
 
+_ROUNDS_BELOW_0 = -0.0005
+
 _LARGEST_ID = 1 << 32
 LEFT_OUT = -1
 """Kind of the events whose category is left out."""
@@ -141,6 +143,7 @@ class Oddities:
         negative_duration: complete events that end before they start.
         null_duration: other events with a duration that is no number; engines fail on it.
         no_time: events without a usable timestamp; they can't be placed.
+        metadata_time: metadata events with a timestamp outside of a trace's range.
         negative_time: how many events start before zero.
         earliest_us: the lowest timestamp among them.
         text_numbers: how many events have a timestamp or duration that is text.
@@ -152,6 +155,7 @@ class Oddities:
     negative_duration: list[int] = field(default_factory=list)
     null_duration: list[int] = field(default_factory=list)
     no_time: list[int] = field(default_factory=list)
+    metadata_time: list[int] = field(default_factory=list)
     negative_time: int = 0
     earliest_us: float = 0.0
     text_numbers: int = 0
@@ -257,8 +261,10 @@ class Columns:
         timeless = needs_time & ~((us <= LARGEST_US) & (us >= -LARGEST_SHIFT_US))
         odd.no_time += _ordinals(base, timeless)
         phase[timeless] = _NONE
+        named = phase == _METADATA
+        odd.metadata_time += _ordinals(base, named & ((us <= _ROUNDS_BELOW_0) | (us > LARGEST_US)))
         # An engine rounds to whole ns first: what is 0 then is not negative.
-        negative = needs_time & ~timeless & (us <= -0.0005)
+        negative = needs_time & ~timeless & (us <= _ROUNDS_BELOW_0)
         if negative.any():
             odd.negative_time += int(negative.sum())
             odd.earliest_us = min(odd.earliest_us, float(us[negative].min()))

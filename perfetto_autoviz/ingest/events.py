@@ -46,6 +46,9 @@ KIND_BY_CATEGORY = {
 }
 """Kind by the category in lower case; every other category is ``OTHER``."""
 
+OLD_CPU_OP = "operator"
+"""What Kineto before 2021 called ``cpu_op``, in lower case."""
+
 _events = msgspec.json.Decoder(list[Event])
 _raw = msgspec.json.Decoder(list[msgspec.Raw])
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")

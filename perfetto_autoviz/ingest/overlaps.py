@@ -145,7 +145,10 @@ def is_laminar(start: Ints, end: Ints) -> bool:
 
 
 def _flat_lanes(start: Ints, end: Ints) -> Ints:
-    """Fewest lanes on which no two slices share time; each goes to the first one free."""
+    """Fewest lanes on which no two slices share time; each goes to the first one free.
+
+    A slice of no length shares no time; it never needs a lane of its own.
+    """
     lanes: list[int] = []
     free_at: list[int] = []
     for begin, stop in zip(start.tolist(), end.tolist(), strict=True):
@@ -155,8 +158,8 @@ def _flat_lanes(start: Ints, end: Ints) -> Ints:
                 lanes.append(number)
                 break
         else:
-            lanes.append(len(free_at))
-            free_at.append(stop)
+            lanes.append(len(free_at) if stop > begin else 0)
+            free_at += [stop] if stop > begin else []
     return np.array(lanes, np.int64)
 
 

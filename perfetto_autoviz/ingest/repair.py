@@ -126,6 +126,13 @@ def _plan_fields(columns: Columns, plan: Plan) -> list[Repair]:
         len(odd.no_time),
         "events without a timestamp inside the range of a trace were left away",
     )
+    for ordinal in odd.metadata_time:
+        plan.change(ordinal).fields["ts"] = None
+    note(
+        "unusable_timestamp",
+        len(odd.metadata_time),
+        "timestamps outside the range of a trace were taken away from metadata events",
+    )
     for ordinal in (*odd.no_duration, *odd.negative_duration):
         plan.change(ordinal).fields["dur"] = 0
     note("missing_duration", len(odd.no_duration), "slices without a duration got 0")

@@ -119,6 +119,8 @@ class _Writer:
             return
         us = number(event["ts"])
         if not math.isfinite(us):
+            if isinstance(event["ts"], str):
+                del event["ts"]
             return
         if self._plan.shift_us:
             ns = int(engine_ns(np.array([us]))[0]) + self._plan.shift_us * 1000

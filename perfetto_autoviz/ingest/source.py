@@ -46,6 +46,7 @@ class Source:
         gzipped: whether those bytes are gzip.
         content: what they hold.
         enriched: whether the archive is an enriched trace.
+        stamp: size and time of the file when it was looked at.
     """
 
     path: Path
@@ -54,16 +55,19 @@ class Source:
     size: int
     gzipped: bool
     content: Content
-    enriched: bool = False
+    enriched: bool
+    stamp: tuple[int, int]
 
     @contextlib.contextmanager
     def open(self) -> Iterator[IO[bytes]]:
         """Open the capture's bytes as they are stored.
 
         Raises:
-            CaptureError: they can't be read.
+            CaptureError: they can't be read, or have changed since they were located.
         """
         with _readable(self.path):
+            if _stamp(self.path) != self.stamp:
+                raise CaptureError(f"{self.path} has changed while it was read; try again")
             if self.container == "file":
                 with self.path.open("rb") as file:
                     yield file
@@ -112,8 +116,14 @@ def locate(path: Path) -> Source:
         if text.startswith(_TAR_MAGIC, _TAR_MAGIC_AT):
             return _in_tar(path)
         packed = head[:2] == GZIP_MAGIC
-        size = path.stat().st_size
-        return Source(path, "file", None, size, packed, sniff(text, str(path)))
+        content = sniff(text, str(path))
+        stamp = _stamp(path)
+        return Source(path, "file", None, stamp[0], packed, content, False, stamp)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 @contextlib.contextmanager
@@ -193,4 +203,7 @@ def _only(path: Path, container: _Container, found: list[_Member], *, enriched: 
             f"{path} holds {len(members)} captures ({names}…); unpack it and give the ones you want"
         )
     only = members[0]
-    return Source(path, container, only.name, only.size, only.gzipped, only.content, enriched)
+    stamp = _stamp(path)
+    return Source(
+        path, container, only.name, only.size, only.gzipped, only.content, enriched, stamp
+    )

@@ -105,6 +105,7 @@ class Inflater:
     def __init__(self) -> None:
         self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
         self._held = b""
+        self._padding = False
         self.damaged = False
         self.whole = False
 
@@ -123,8 +124,11 @@ class Inflater:
         yield from self._decompress(self._held)
 
     def _decompress(self, data: bytes) -> Iterator[bytes]:
-        while data and not self.damaged:
+        while data and not self.damaged and not self._padding:
             if self._member.eof:
+                if not data.startswith(GZIP_MAGIC[: len(data)]):
+                    self._padding = True
+                    return
                 self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
             try:
                 text = self._member.decompress(data, _STEP)
