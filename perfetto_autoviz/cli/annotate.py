@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perfetto_autoviz.cli import options
-from perfetto_autoviz.cli.terminal import Report, console, progress
+from perfetto_autoviz.cli.terminal import Report, progress, show
 from perfetto_autoviz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def run(
     """
     from perfetto_autoviz.cli.opened import sessions
     from perfetto_autoviz.ingest import find_captures
-    from perfetto_autoviz.opening import OpenOptions, engines_at_once
+    from perfetto_autoviz.opening import OpenOptions
     from perfetto_autoviz.steps import Options
 
     found = find_captures([Path(capture) for capture in captures])
@@ -61,15 +61,8 @@ def run(
         chosen = OpenOptions(
             trace_processor, light, fresh=True, steps=Options(anchor=anchor), progress=report
         )
-        with (
-            sessions(found, chosen) as opened,
-            ThreadPoolExecutor(max_workers=engines_at_once(len(opened))) as pool,
-        ):
-            work = [pool.submit(_annotate, session, targets, report) for session in opened]
-            done = [
-                (each.result(), targets[s.capture.path])
-                for each, s in zip(work, opened, strict=True)
-            ]
+        with sessions(found, chosen) as opened:
+            done = list(_each(opened, targets, report))
     if as_json:
         click.echo(_document(done))
     elif not quiet:
@@ -79,24 +72,31 @@ def run(
 command = click.command("annotate")(run)
 
 
-def _annotate(
-    session: Session, targets: Mapping[Path, Path], report: Report | None
-) -> CaptureSummary:
+def _each(
+    opened: Sequence[Session], targets: Mapping[Path, Path], report: Report | None
+) -> Iterator[tuple[CaptureSummary, Path]]:
+    """Writes the enriched traces, several at once, and says what is in them."""
+    from perfetto_autoviz.opening import engines_at_once
+
+    with ThreadPoolExecutor(max_workers=engines_at_once(len(opened))) as pool:
+        outs = [targets[session.capture.path] for session in opened]
+        for number, summary in enumerate(pool.map(_annotate, opened, outs)):
+            if report:
+                report("annotating", number + 1, len(opened))
+            yield summary, outs[number]
+
+
+def _annotate(session: Session, out: Path) -> CaptureSummary:
     """Writes one enriched trace, and says what is in it."""
     from perfetto_autoviz.annotate import write_annotated
     from perfetto_autoviz.reports.summary import summarise
 
-    path, out = session.capture.path, targets[session.capture.path]
-    if _same(path, out) and not session.capture.original_is_enough:
+    if _same(session.capture.path, out) and not session.capture.original_is_enough:
         raise UsageError(
             f"{out} would hold less than it does now, as its capture is repaired or shortened:"
             " choose another name with -o"
         )
-    if report:
-        report("annotating", 0, 0)
     summary = summarise(session)
-    if report:
-        report("writing", 0, 0)
     write_annotated(session, out)
     return summary
 
@@ -164,6 +164,4 @@ def _document(done: Sequence[tuple[CaptureSummary, Path]]) -> str:
 def _show(done: Sequence[tuple[CaptureSummary, Path]]) -> None:
     from perfetto_autoviz.reports.summary_view import SummaryView
 
-    screen = console()
-    for summary, out in done:
-        screen.print(SummaryView(summary, out))
+    show(*(SummaryView(summary, out) for summary, out in done))

@@ -45,15 +45,22 @@ class LazyGroup(click.Group):
         return found
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(
     package_name="perfetto-autoviz", prog_name="autoviz", message="%(prog)s %(version)s"
 )
-def group() -> None:
+@click.pass_context
+def group(context: click.Context) -> None:
     """Turns GPU captures of LLM inference into enriched Perfetto traces.
 
     Start with: autoviz annotate CAPTURE
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

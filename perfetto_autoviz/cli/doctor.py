@@ -7,7 +7,7 @@ import json
 import click
 
 from perfetto_autoviz.cli import options
-from perfetto_autoviz.cli.terminal import console
+from perfetto_autoviz.cli.terminal import show
 
 _SOMETHING_MISSING = 2
 
@@ -27,7 +27,7 @@ def run(trace_processor: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(report.as_dict(), indent=2, ensure_ascii=False))
     else:
-        console().print(table(report))
+        show(table(report))
     if not report.works:
         raise click.exceptions.Exit(_SOMETHING_MISSING)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perfetto_autoviz.cli import options
-from perfetto_autoviz.cli.terminal import console, progress, remark
+from perfetto_autoviz.cli.terminal import progress, remark, show
 from perfetto_autoviz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def run(
         document = {"file": trace, **report.as_dict(), "csv": str(written) if written else None}
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return
-    console().print(table(report))
+    show(table(report))
     if written and not quiet:
         remark(f"written to {written}")
 

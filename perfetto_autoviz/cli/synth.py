@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from perfetto_autoviz.cli.terminal import console
+from perfetto_autoviz.cli.terminal import show
 from perfetto_autoviz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,4 +89,4 @@ def _list() -> None:
     for spec in PRESETS.values():
         model = spec.model if isinstance(spec.model, str) else spec.model.name
         found.add_row(spec.name, model, spec.dialect, str(spec.ranks), str(spec.steps))
-    console().print(found)
+    show(found)

@@ -9,8 +9,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.console import Console, RenderableType
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.text import Text
 
 # A pipe has no width: nothing is wrapped or cut there.
@@ -35,6 +42,19 @@ def console(*, stderr: bool = False) -> Console:
         markup=False,
         emoji=False,
     )
+
+
+def show(*things: RenderableType) -> None:
+    """Writes results to standard output."""
+    screen = console()
+    if screen.is_terminal:
+        screen.print(*things, sep="\n")
+        return
+    # Tables pad their cells; what reads a pipe has no use for blanks at the end of lines.
+    with screen.capture() as captured:
+        screen.print(*things, sep="\n")
+    for line in captured.get().splitlines():
+        screen.file.write(line.rstrip() + "\n")
 
 
 def remark(line: str) -> None:
@@ -92,7 +112,7 @@ def progress(*, quiet: bool = False) -> Iterator[Report | None]:
     bars = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
+        TaskProgressColumn(),
         TimeElapsedColumn(),
         console=err,
         transient=True,

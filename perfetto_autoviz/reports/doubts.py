@@ -179,7 +179,7 @@ def _gaps(gaps: Mapping[int, tuple[int, int]]) -> Iterator[Doubt]:
             yield Doubt(
                 "long_gap",
                 f"device {device} is idle for {duration(gap)} at a stretch, {share(gap / wall)} of"
-                " the time from its first activity to its last: trust the single iterations more",
+                " the time from its first activity to its last, so shares of that time say little",
             )
 
 

@@ -172,7 +172,7 @@ def table(report: LayerReport) -> RenderableType:
         total = sum(section.step_total for section in sections)
         layers = sum(section.layers_per_step for section in sections)
         place = f"rank {rank}: " if several_ranks else ""
-        line = f"{place}all kinds: {microseconds(total)} µs in {_number(layers)} layers"
+        line = f"{place}all kinds · x {_layers(layers)} · {microseconds(total)} µs"
         parts += [Text(line, style="bold"), Text()]
     parts.append(Text("times in µs; N counts the kernels at a position", style="dim"))
     if any(p.op_count > 1 for section in report.sections for p in section.positions):
@@ -193,7 +193,7 @@ def rows(report: LayerReport) -> pd.DataFrame:
     for rank, sections in _several_kinds(report):
         total = sum(section.step_total for section in sections)
         layers = sum(section.layers_per_step for section in sections)
-        label = f"TOTAL x {_number(layers)} layers"
+        label = f"x {_layers(layers)}"
         found.append({"Kernel": label, "Avg": _csv_us(total), "Kind": "all", "Rank": rank})
     frame = pd.DataFrame(found, columns=list(CSV_COLUMNS))
     return frame.astype({"Pos": "Int64", "N": "Int64", "Rank": "Int64"})
@@ -284,7 +284,7 @@ def _section_table(section: Section) -> Table:
 
 
 def _totals(section: Section) -> tuple[str, str]:
-    return "TOTAL per layer", f"x {_number(section.layers_per_step)} layers"
+    return "TOTAL per layer", f"x {_layers(section.layers_per_step)}"
 
 
 def _several_kinds(report: LayerReport) -> Iterator[tuple[int | None, Sequence[Section]]]:
@@ -311,8 +311,9 @@ def _csv_us(ns: float) -> float:
     return round(ns / 1e3, 3)
 
 
-def _number(value: float) -> str:
-    return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
+def _layers(count: float) -> str:
+    number = f"{count:.0f}" if count == round(count) else f"{count:.1f}"
+    return f"{number} {'layer' if count == 1 else 'layers'}"
 
 
 def _group_name(phase: str | None, batch_size: int | None) -> str:

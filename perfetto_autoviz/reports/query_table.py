@@ -14,6 +14,9 @@ _GAP = "  "
 _NULL = ""
 _DIGITS = 6
 """Digits of a double in a table; CSV and JSON give all of them."""
+_LONGEST_CELL = 80
+"""Longest text in a table, as kernel names have hundreds of characters; what is longer ends
+in an ellipsis. Blocks, CSV and JSON give all of it."""
 
 
 def table_lines(frame: pd.DataFrame, width: int | None = None) -> Iterator[str]:
@@ -28,11 +31,12 @@ def table_lines(frame: pd.DataFrame, width: int | None = None) -> Iterator[str]:
         return
     names = [str(name) for name in frame.columns]
     cells = [[_cell(value) for value in frame.iloc[:, i].tolist()] for i in range(len(names))]
+    short = [[_shortened(cell) for cell in column] for column in cells]
     widths = [
-        max(map(cell_len, (name, *column))) for name, column in zip(names, cells, strict=True)
+        max(map(cell_len, (name, *column))) for name, column in zip(names, short, strict=True)
     ]
     if width is None or sum(widths) + len(_GAP) * (len(widths) - 1) <= width:
-        yield from _grid(frame, names, cells, widths)
+        yield from _grid(frame, names, short, widths)
     else:
         yield from _blocks(names, cells)
     yield f"({len(frame):,} {'row' if len(frame) == 1 else 'rows'})"
@@ -87,6 +91,12 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.{_DIGITS}g}" if abs(value) < 10**_DIGITS else f"{value:.1f}"
     return _visible(str(value))
+
+
+def _shortened(cell: str) -> str:
+    if cell_len(cell) <= _LONGEST_CELL:
+        return cell
+    return set_cell_size(cell, _LONGEST_CELL - 1) + "…"
 
 
 def _visible(text: str) -> str:

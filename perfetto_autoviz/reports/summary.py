@@ -55,9 +55,12 @@ SELECT coalesce(op, name) AS op FROM autoviz_kernel
 WHERE family = 'other' GROUP BY 1 ORDER BY sum(dur) DESC, op LIMIT 3
 """
 
+# Without the span over the whole recording, e.g. "PyTorch Profiler (0)", which nobody named.
 _ANNOTATIONS = """
-SELECT name FROM _autoviz_annotation WHERE name IS NOT NULL
-GROUP BY name ORDER BY count() DESC, name LIMIT 3
+SELECT annotation.name FROM _autoviz_annotation AS annotation
+JOIN slice USING (id)
+WHERE annotation.name IS NOT NULL AND coalesce(slice.category, '') != 'Trace'
+GROUP BY annotation.name ORDER BY count() DESC, annotation.name LIMIT 3
 """
 
 _PHASES = """
@@ -235,11 +238,15 @@ def _about(capture: Any) -> dict[str, Any]:
 
 
 def _iterations(iterations: pd.DataFrame, phases: pd.DataFrame) -> tuple[IterationGroup, ...]:
-    known = phases.drop_duplicates("iteration_id").set_index("iteration_id")
-    rows = iterations[["id", "level", "kind"]].copy()
-    phase = rows["id"].map(known["phase"])
-    rows["what"] = phase.where(phase.notna() & (phase != "unknown"), rows["kind"])
-    rows["size"] = rows["id"].map(known["batch_size"])
+    known = phases[phases["phase"] != "unknown"]
+    phase_of = dict(zip(known["iteration_id"], known["phase"], strict=True))
+    size_of = dict(zip(phases["iteration_id"], phases["batch_size"], strict=True))
+    rows = iterations[["level"]].copy()
+    rows["what"] = [
+        phase_of.get(number, kind)
+        for number, kind in zip(iterations["id"], iterations["kind"], strict=True)
+    ]
+    rows["size"] = iterations["id"].map(size_of)
     found = []
     for level, of_level in rows.groupby("level", sort=True):
         for what, group in of_level.groupby("what", sort=True):

@@ -18,6 +18,12 @@ _KINDS = 4
 _DEVICES = 4
 _EVIDENCE = 3
 _COMMON_LEVEL = 0
+# Iterations without a phase are called by their kind.
+_KIND_NAMES = {
+    "step": ("step", "steps"),
+    "generation": ("generation", "generations"),
+    "capture": ("graph capture", "graph captures"),
+}
 
 
 @dataclass(frozen=True)
@@ -39,10 +45,8 @@ class SummaryView:
             style = "yellow" if label == "doubtful" else ""
             for paragraph in paragraphs:
                 for line in Text(paragraph).wrap(console, width):
-                    margin = Text(f"  {label}".ljust(_MARGIN), style="bold")
-                    line.rstrip()
-                    line.style = style
-                    yield margin + line
+                    margin = f"  {label}".ljust(_MARGIN)
+                    yield Text.assemble((margin, "bold"), (line.plain.rstrip(), style))
                     label = ""
 
     def _parts(self) -> Iterator[tuple[str, list[str]]]:
@@ -96,7 +100,7 @@ def _iterations(summary: CaptureSummary) -> list[str]:
         total = f"{sum(group.count for group in groups):,}: " if several else ""
         inside = "" if level == _COMMON_LEVEL else f"level {level}: "
         sized = (
-            f"{group.count:,} {group.what}"
+            plural(group.count, *_KIND_NAMES.get(group.what, (group.what, group.what)))
             + (f" (bs {interval(group.batch_sizes)})" if group.batch_sizes else "")
             for group in groups
         )
@@ -119,9 +123,8 @@ def _layers(summary: CaptureSummary) -> list[str]:
 
 def _from(evidence: Mapping[str, int]) -> str:
     several = len(evidence) > 1
-    return "from " + listed(
-        (f"{what} ({count:,})" if several else what for what, count in evidence.items()), _EVIDENCE
-    )
+    counted = (f"{what} ({count:,})" if several else what for what, count in evidence.items())
+    return "from " + listed(counted, _EVIDENCE, "; ")
 
 
 def _devices(devices: tuple[DeviceTime, ...]) -> list[str]:
@@ -147,7 +150,9 @@ def _phases(phases: tuple[PhaseTime, ...]) -> list[str]:
 
 
 def _split(busy: int, idle: int, exposed: int, wall: int) -> str:
-    parts = [("busy", busy), ("idle", idle), ("exposed communication", exposed)]
+    parts = [("busy", busy), ("idle", idle)]
+    if exposed:
+        parts.append(("exposed communication", exposed))
     return ", ".join(f"{name} {share(time / wall) if wall else share(0.0)}" for name, time in parts)
 
 

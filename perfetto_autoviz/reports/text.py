@@ -52,8 +52,8 @@ def interval(values: Sequence[int]) -> str:
     return f"{low}" if low == high else f"{low}-{high}"
 
 
-def listed(things: Iterable[str], most: int) -> str:
+def listed(things: Iterable[str], most: int, separator: str = ", ") -> str:
     """A list that ends after so many things, and says how many are left away."""
     items = list(things)
     more = len(items) - most
-    return ", ".join(items[:most]) + (f" and {more} more" if more > 0 else "")
+    return separator.join(items[:most]) + (f" and {more} more" if more > 0 else "")
