@@ -19,6 +19,9 @@ ROWS_PER_INSERT = 20_000
 CHARACTERS_PER_INSERT = 8 << 20
 """Bound on the text of one INSERT, far below the engine's limit of 64 MiB a message."""
 
+_MANTISSA_BITS = 53
+_EXACT_POWER = 50  # 2**50 has 16 digits, which every decimal reader takes exactly
+
 _STAGING = "_autoviz_push_staging"
 _AFFINITY: dict[SqlType, str] = {"LONG": "INTEGER", "DOUBLE": "REAL", "STRING": "TEXT"}
 
@@ -105,7 +108,16 @@ def _double(value: Any) -> str:
     number = float(value)
     if math.isinf(number):
         return "9e999" if number > 0 else "-9e999"
-    return repr(number)
+    if number.is_integer() and abs(number) < 2**_MANTISSA_BITS:
+        return repr(number)
+    # The engine's SQL rounds long decimal fractions; whole numbers and powers of two are exact.
+    fraction, exponent = math.frexp(number)
+    literal, exponent = f"{int(fraction * 2**_MANTISSA_BITS)}.0", exponent - _MANTISSA_BITS
+    while exponent:
+        step = min(abs(exponent), _EXACT_POWER)
+        literal += f"{'*' if exponent > 0 else '/'}{2**step}.0"
+        exponent -= step if exponent > 0 else -step
+    return literal
 
 
 def _string(value: Any) -> str:

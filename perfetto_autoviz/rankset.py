@@ -96,9 +96,11 @@ class RankSet:
 
 
 def _stacked(frames: dict[int, pd.DataFrame]) -> pd.DataFrame:
+    ranked = []
     for rank, frame in frames.items():
-        if "rank" in frame.columns:
-            frame.drop(columns="rank", inplace=True)
-        frame.insert(0, "rank", rank)
-    filled = [frame for frame in frames.values() if not frame.empty] or list(frames.values())
+        others = frame.drop(columns="rank", errors="ignore")
+        others.insert(0, "rank", rank)
+        ranked.append(others)
+    # An empty frame has no types, and would take those of the others away.
+    filled = [frame for frame in ranked if not frame.empty] or ranked
     return pd.concat(filled, ignore_index=True)
