@@ -123,6 +123,9 @@ def _double(value: Any) -> str:
 def _string(value: Any) -> str:
     # SQL text ends at a NUL character.
     text = str(value).replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if "\N{NO-BREAK SPACE}" in text:
+        # The engine takes it for a space that was pasted by mistake, even inside a text.
+        return f"CAST(X'{text.encode().hex()}' AS TEXT)"
     return "'" + text.replace("'", "''") + "'"
 
 
