@@ -30,7 +30,7 @@ help:
 
 demo: $(INSTALLED)
 	@mkdir -p $(OUT)
-	@$(BIN)/autoviz annotate $(CAPTURE) -o $(ENRICHED) || { \
+	@$(BIN)/autoviz annotate $(CAPTURE) --force -o $(ENRICHED) || { \
 	  echo "No demo without a trace processor: '$(BIN)/autoviz doctor' tells what is missing;" \
 	    "on Debian, 'apt-get install nodejs npm' is enough." >&2; exit 1; }
 	@echo
