@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from perfetto_autoviz.cli.terminal import be_quiet
@@ -13,9 +15,20 @@ trace_processor = click.option(
     "Default: AUTOVIZ_TRACE_PROCESSOR, else the first that is found (see autoviz doctor).",
 )
 
+
+def _regex(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuses before any work what the step would refuse after the load."""
+    try:
+        re.compile(value or "")
+    except re.error as error:
+        raise click.BadParameter(f"{value!r} is no regular expression: {error}") from error
+    return value
+
+
 anchor = click.option(
     "--anchor",
     metavar="REGEX",
+    callback=_regex,
     help="Kernel that occurs once per layer, by its name or operation. Default: attention.",
 )
 
