@@ -12,6 +12,8 @@ other is multiplied by 1000 as a double and rounded half away from zero.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,6 +37,15 @@ def engine_ns(us: NDArray[np.float64]) -> NDArray[np.int64]:
     rounded = np.trunc(scaled)
     rounded += np.sign(scaled) * (np.abs(scaled - rounded) >= 0.5)
     return np.where(us == whole, whole.astype(np.int64) * 1000, rounded.astype(np.int64))
+
+
+def engine_ns_of(us: float) -> int:
+    """The same for one number, which must be usable; numpy is slow at single numbers."""
+    if us == math.trunc(us):
+        return math.trunc(us) * 1000
+    scaled = us * 1000.0
+    whole = math.trunc(scaled)
+    return whole + (abs(scaled - whole) >= 0.5) * (1 if scaled > 0 else -1)
 
 
 def exact_us(ns: int) -> int | float:

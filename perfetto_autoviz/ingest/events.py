@@ -51,7 +51,8 @@ OLD_CPU_OP = "operator"
 
 _events = msgspec.json.Decoder(list[Event])
 _raw = msgspec.json.Decoder(list[msgspec.Raw])
-_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+# An even number of backslashes before it: \\ud83d is a backslash and five letters.
+_SURROGATE_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]")
 
 Unreadable = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 """What decoding text that is no clean list of events may raise."""

@@ -11,26 +11,32 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import orjson
 
 from perfetto_autoviz.ingest.events import Unreadable, read_events
+from perfetto_autoviz.ingest.splitter import real_quotes
 
 Counts = Counter[str]
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _GOOD_ESCAPE = re.compile(r'["\\/bfnrt]|u[0-9a-fA-F]{4}')
-_SURROGATES = re.compile(r"((?:\\u[dD][89a-fA-F][0-9a-fA-F]{2})+)")
+# The first branch passes over other escapes: \\ud83d is a backslash and five letters.
+_SURROGATES = re.compile(r"\\[^u]|((?:\\u[dD][89a-fA-F][0-9a-fA-F]{2})+)")
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _CONTROL_OUTSIDE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]+")
 # A kernel argument of 0/0 in C++ iostreams: {"blocks per SM": nan} or -nan, inf, NaN, Infinity
 _NON_FINITE = re.compile(r"(?<![\w.])[+-]?(?:nan|inf(?:inity)?)(?![\w.])", re.IGNORECASE)
+_NON_FINITE_WORDS = (b"NaN", b"nan", b"NAN", b"Infinity", b"infinity", b"inf", b"Inf", b"INF")
+_WORD_CHARACTER = re.compile(rb"[\w.]")
 _HUGE = re.compile(r"-?\d+(?:\.\d+)?[eE]\+?\d{3,}")
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 # "traceName": "C:\traces\", : the backslash before the quote was meant literally
-_LITERAL_LAST_BACKSLASH = re.compile(r'(?<!\\)\\"(?=\s*[,}\]])')
+_LITERAL_LAST_BACKSLASH = re.compile(r'"((?:[^"\\]|\\[^"])*)\\"(?=\s*[,}\]])')
 _LONG_INTEGER = re.compile(rb"\d{19}")
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 
@@ -42,11 +48,7 @@ def mend_text(data: bytes) -> tuple[str, Counts]:
         The text, which need not be valid JSON still, and how often each fault was mended.
     """
     counts: Counts = Counter()
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        text = data.decode(errors="replace")
-        counts["invalid_utf8"] = max(1, text.count("�"))
+    text = _decode(data, counts)
     parts: list[str] = []
     position = 0
     for match in _STRING.finditer(text):
@@ -56,6 +58,15 @@ def mend_text(data: bytes) -> tuple[str, Counts]:
     parts.append(_mend_outside(text[position:], counts))
     # A comma before a closing bracket may be followed by blanks only, so no string is hit.
     return "".join(parts), counts
+
+
+def _decode(data: bytes, counts: Counts) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        text = data.decode(errors="replace")
+        counts["invalid_utf8"] += max(1, text.count("\ufffd"))
+        return text
 
 
 def _mend_outside(text: str, counts: Counts) -> str:
@@ -103,9 +114,58 @@ def _escape_bad_backslash(match: re.Match[str]) -> str:
 
 def _join_surrogates(match: re.Match[str], counts: Counts) -> str:
     """Write escaped surrogate pairs as the characters they stand for."""
+    if match.group(1) is None:
+        return match.group()
     counts["surrogate_escapes"] += 1
     units = json.loads(f'"{match.group()}"')
     return str(units.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def mend_many(data: bytes) -> tuple[bytes, Counts]:
+    """Mend what profilers get wrong in every event, without looking at each event.
+
+    Handles strings with escapes, invalid UTF-8 and number words; the events' brackets
+    and quotes must match. The result need not be clean: other faults stay.
+    """
+    counts: Counts = Counter()
+    if b"\\" in data or not data.isascii():
+        text = _decode(data, counts)
+        data = _mend_escaped_strings(text, counts).encode()
+    words = sorted(span for word in _NON_FINITE_WORDS for span in _whole_words(data, word))
+    if words:
+        quotes = real_quotes(np.frombuffer(data, np.uint8))
+        inside = np.searchsorted(quotes, [begin for begin, _ in words]) % 2 == 1
+        outside = [word for word, hidden in zip(words, inside, strict=True) if not hidden]
+        counts["non_finite_numbers"] += len(outside)
+        edges = [0, *(edge for word in outside for edge in word), len(data)]
+        data = b"null".join(data[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
+    return data, +counts
+
+
+def _mend_escaped_strings(text: str, counts: Counts) -> str:
+    """Mend the strings with backslashes; these can stand nowhere else."""
+    parts: list[str] = []
+    position = 0
+    while (slash := text.find("\\", position)) >= 0:
+        begin = text.rfind('"', position, slash)
+        match = _STRING.match(text, begin) if begin >= 0 else None
+        if match is None:
+            break
+        parts += (text[position:begin], _mend_string(match.group(), counts))
+        position = match.end()
+    return "".join((*parts, text[position:]))
+
+
+def _whole_words(data: bytes, word: bytes) -> Iterator[tuple[int, int]]:
+    """Where a word stands alone, its sign included; much faster than one pattern for all."""
+    begin = data.find(word)
+    while begin >= 0:
+        end = begin + len(word)
+        start = begin - (data[begin - 1 : begin] in (b"-", b"+"))
+        beside = data[start - 1 : start] + data[end : end + 1]
+        if not _WORD_CHARACTER.search(beside):
+            yield start, end
+        begin = data.find(word, end)
 
 
 def mend_event(data: bytes) -> tuple[bytes, Counts] | None:
@@ -116,12 +176,9 @@ def mend_event(data: bytes) -> tuple[bytes, Counts] | None:
     """
     text, counts = mend_text(data)
     attempts = [text]
-    if '\\"' in text:
-        attempts.append(
-            mend_text(
-                _LITERAL_LAST_BACKSLASH.sub(r'\\\\"', data.decode(errors="replace")).encode()
-            )[0]
-        )
+    literal, found = _LITERAL_LAST_BACKSLASH.subn(_escape_all, data.decode(errors="replace"))
+    if found:
+        attempts.append(mend_text(literal.encode())[0])
     for number, attempt in enumerate(attempts):
         value = _load(attempt)
         if value is None:
@@ -130,6 +187,11 @@ def mend_event(data: bytes) -> tuple[bytes, Counts] | None:
             counts["invalid_escapes"] += 1
         return _with_right_types(value, attempt, counts)
     return None
+
+
+def _escape_all(match: re.Match[str]) -> str:
+    escaped = match.group(1).replace("\\", "\\\\")
+    return f'"{escaped}\\\\"'
 
 
 def _load(text: str) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ few bad ones are found and mended one by one. Nothing but the current chunk is h
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 
 from perfetto_autoviz.errors import CaptureError
 from perfetto_autoviz.ingest.events import Event, Unreadable, read_events
-from perfetto_autoviz.ingest.mend import mend_event
+from perfetto_autoviz.ingest.mend import mend_event, mend_many
 from perfetto_autoviz.ingest.splitter import candidates, last_boundary, split_events
 
 LARGEST_EVENT = 8 << 20
@@ -22,6 +23,9 @@ LARGEST_EVENT = 8 << 20
 
 LARGEST_PREAMBLE = 64 << 20
 """Most text to hold before the events, or after them, while looking for metadata."""
+
+_MANY = 32
+"""With fewer events than this it is as quick to mend them one by one."""
 
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BLANK = b" \t\r\n"
@@ -124,17 +128,29 @@ class EventReader:
             return None, buffer
         stop, start = boundary
         text = buffer[:stop]
-        if self._known is not None:
-            if self._known[len(self.clean)]:
+        if self._known is not None and self._known[len(self.clean)]:
+            self.clean.append(True)
+            return Chunk(text, None), buffer[start:]
+        if self._known is None:
+            with contextlib.suppress(*Unreadable):
+                chunk = Chunk(text, read_events(text))
                 self.clean.append(True)
-                return Chunk(text, None), buffer[start:]
+                return chunk, buffer[start:]
+        mended = self._mend_many(text)
+        if mended is None:
             return self._recover(buffer, final=False)
+        self.clean.append(False)
+        return mended, buffer[start:]
+
+    def _mend_many(self, text: bytes) -> Chunk | None:
+        """Mend the faults of a whole chunk at once, if that makes it clean."""
+        mended, counts = mend_many(text)
         try:
-            events = read_events(text)
+            events = read_events(mended)
         except Unreadable:
-            return self._recover(buffer, final=False)
-        self.clean.append(True)
-        return Chunk(text, events), buffer[start:]
+            return None
+        self.faults.counts.update(counts)
+        return Chunk(mended, events)
 
     def _recover(self, buffer: bytes, *, final: bool) -> tuple[Chunk | None, bytes]:
         """Split the buffer exactly, mend what is broken, note what is lost."""
@@ -157,9 +173,14 @@ class EventReader:
         """Keep clean events as they are, mend the others, drop what can't be mended."""
         if not pieces:
             return []
+        text = b",".join(pieces)
         try:
-            read_events(b",".join(pieces))
+            read_events(text)
         except Unreadable:
+            if len(pieces) > _MANY:
+                mended = self._mend_many(text)
+                if mended is not None:
+                    return [mended.text]
             if len(pieces) > 1:
                 half = len(pieces) // 2
                 return self._settle(pieces[:half]) + self._settle(pieces[half:])

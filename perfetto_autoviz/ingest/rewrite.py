@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from perfetto_autoviz.ingest.clock import engine_ns, exact_us
+from perfetto_autoviz.ingest.clock import engine_ns_of, exact_us
 from perfetto_autoviz.ingest.events import split_clean
 from perfetto_autoviz.ingest.mend import dump, load, number
 from perfetto_autoviz.ingest.repair import Change, Plan
@@ -123,7 +123,7 @@ class _Writer:
                 del event["ts"]
             return
         if self._plan.shift_us:
-            ns = int(engine_ns(np.array([us]))[0]) + self._plan.shift_us * 1000
+            ns = engine_ns_of(us) + self._plan.shift_us * 1000
             event["ts"] = exact_us(max(ns, 0))
         elif isinstance(event["ts"], str):
             event["ts"] = us

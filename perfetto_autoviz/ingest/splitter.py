@@ -115,13 +115,13 @@ def _structure(text: bytes) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     data = np.frombuffer(text, np.uint8)
     steps = _STEP[data]
     marks = np.flatnonzero(steps)
-    quotes = _closing_and_opening_quotes(data)
+    quotes = real_quotes(data)
     marks = marks[np.searchsorted(quotes, marks) % 2 == 0]
     return marks, steps[marks]
 
 
-def _closing_and_opening_quotes(data: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Offsets of the quotes that are not escaped."""
+def real_quotes(data: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Offsets of the quotes that are not escaped: those that begin and end strings."""
     quotes = np.flatnonzero(data == ord('"'))
     slashes = data == ord("\\")
     if not quotes.size or not slashes.any():

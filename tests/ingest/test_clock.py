@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfetto_autoviz.ingest.clock import engine_ns, exact_us
+from perfetto_autoviz.ingest.clock import engine_ns, engine_ns_of, exact_us
 
 
 # The right column was read from the engine's slice table.
@@ -28,6 +28,7 @@ from perfetto_autoviz.ingest.clock import engine_ns, exact_us
 )
 def test_numbers_measured_on_the_engine(us: float, ns: int) -> None:
     assert engine_ns(np.array([us])).tolist() == [ns]
+    assert engine_ns_of(us) == ns
 
 
 def test_unusable_numbers_are_zero() -> None:
@@ -37,3 +38,8 @@ def test_unusable_numbers_are_zero() -> None:
 @given(st.integers(0, 2**51))
 def test_nanoseconds_survive_the_way_through_microseconds(ns: int) -> None:
     assert engine_ns(np.array([exact_us(ns)], np.float64)).tolist() == [ns]
+
+
+@given(st.floats(-9e15, 9e15))
+def test_one_number_is_converted_as_many_are(us: float) -> None:
+    assert engine_ns(np.array([us])).tolist() == [engine_ns_of(us)]

@@ -13,7 +13,7 @@ from perfetto_autoviz.ingest.metadata import describe, read_surroundings
 SERVING = "llm_serving"
 
 # From the files' own text: deviceProperties, distributedInfo, *_runtime_version.
-REAL = {
+REAL: dict[str, dict[str, Any]] = {
     f"{SERVING}/sglang_qwen3-30b-a3b_mi300x_vs_b300_decode/B300/"
     "1782799835.6885648-TP-0-DECODE.trace.json.gz": {
         "rank": 0,

@@ -46,7 +46,7 @@ def test_blocks_of_any_size_give_the_same_events(
 ) -> None:
     text = json.dumps(events if bare else {"a": 1, "traceEvents": events, "b": [2]}, indent=1)
     data = text.encode()
-    blocks = []
+    blocks: list[bytes] = []
     while data:
         size = sizes[len(blocks) % len(sizes)]
         blocks.append(data[:size])
