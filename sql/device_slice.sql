@@ -148,9 +148,18 @@ CREATE OR REPLACE PERFETTO TABLE _autoviz_device_slice(
   arg_set_id ARGSETID
 ) AS
 SELECT
-  row_number() OVER (ORDER BY ts, dur, pid, tid, correlation, name, id) - 1
-    AS seq,
+  row_number() OVER () - 1 AS seq,
   *
-FROM _autoviz_device_event
-ORDER BY
-  seq;
+FROM (
+  SELECT
+    *
+  FROM _autoviz_device_event
+  ORDER BY
+    ts,
+    dur,
+    pid,
+    tid,
+    correlation,
+    name,
+    id
+);

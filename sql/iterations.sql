@@ -120,8 +120,4 @@ SELECT
 FROM _autoviz_iteration_stretch AS stretch
 JOIN _autoviz_kernel AS kernel
   ON kernel.seq BETWEEN stretch.first_seq
-    AND stretch.first_seq + stretch.activity_count - 1
-ORDER BY
-  iteration_id,
-  device,
-  position;
+    AND stretch.first_seq + stretch.activity_count - 1;

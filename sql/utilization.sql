@@ -2,26 +2,6 @@ INCLUDE PERFETTO MODULE autoviz.iterations;
 
 INCLUDE PERFETTO MODULE autoviz.phases;
 
--- What a device activity is for: compute, communication or copy.
-CREATE OR REPLACE PERFETTO FUNCTION _autoviz_purpose(
-  -- Kind of the activity.
-  kind STRING,
-  -- Coarse class of its operation.
-  family STRING,
-  -- Name as recorded.
-  name STRING
-)
--- compute, communication or copy.
-RETURNS STRING AS
-SELECT
-  CASE
-    WHEN $kind != 'kernel' THEN 'copy'
-    -- ROCm records its copies and fills as kernels.
-    WHEN $name GLOB '__amd_rocclr_*' THEN 'copy'
-    WHEN $family = 'communication' THEN 'communication'
-    ELSE 'compute'
-  END;
-
 -- What each activity adds to the time in which a stream is busy: the part of
 -- it that lies beyond the end of everything before.
 CREATE OR REPLACE PERFETTO VIEW _autoviz_stream_gain(
@@ -41,7 +21,7 @@ CREATE OR REPLACE PERFETTO VIEW _autoviz_stream_gain(
 SELECT
   device,
   stream,
-  _autoviz_purpose(kind, family, name) AS purpose,
+  purpose,
   ts,
   dur,
   max(0, ts + dur - max(ts, coalesce(stream_end, ts))) AS gain
@@ -56,7 +36,7 @@ CREATE OR REPLACE PERFETTO VIEW autoviz_stream_busy(
   -- Stream number.
   stream LONG,
   -- Device activities on the stream.
-  kernel_count LONG,
+  activity_count LONG,
   -- Start in ns of the first.
   ts TIMESTAMP,
   -- Wall time in ns from the first start to the last end.
@@ -78,7 +58,7 @@ SELECT
   (SELECT rank FROM _autoviz_src_capture) AS rank,
   device,
   stream,
-  count() AS kernel_count,
+  count() AS activity_count,
   min(ts) AS ts,
   max(ts + dur) - min(ts) AS wall_dur,
   sum(dur) AS sum_dur,
@@ -92,78 +72,6 @@ GROUP BY
   device,
   stream;
 
--- The activities of each iteration with the latest end, before each of them,
--- of what ran for which purpose.
-CREATE OR REPLACE PERFETTO VIEW _autoviz_iteration_gain(
-  -- The iteration.
-  iteration_id LONG,
-  -- Device number.
-  device LONG,
-  -- compute, communication or copy.
-  purpose STRING,
-  -- Start in ns.
-  ts TIMESTAMP,
-  -- Duration in ns.
-  dur DURATION,
-  -- Time in ns that it adds to the busy time.
-  gain LONG,
-  -- Time in ns that it adds to the time busy with anything but communication.
-  other_gain LONG,
-  -- Time in ns that it adds to the time busy with computation.
-  compute_gain LONG
-) AS
-WITH
-  member AS (
-    SELECT
-      member.iteration_id,
-      member.device,
-      member.position,
-      _autoviz_purpose(kernel.kind, kernel.family, kernel.name) AS purpose,
-      kernel.ts AS ts,
-      kernel.dur AS dur,
-      kernel.ts + kernel.dur AS finish
-    FROM autoviz_iteration_kernel AS member
-    JOIN _autoviz_kernel AS kernel
-      ON kernel.seq = member.seq
-  ),
-  ordered AS (
-    SELECT
-      iteration_id,
-      device,
-      purpose,
-      ts,
-      dur,
-      finish,
-      max(finish) OVER earlier AS any_end,
-      max(iif(purpose != 'communication', finish, NULL)) OVER earlier
-        AS other_end,
-      max(iif(purpose = 'compute', finish, NULL)) OVER earlier AS compute_end
-    FROM member
-    WINDOW earlier AS (
-      PARTITION BY iteration_id, device
-      ORDER BY position
-      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    )
-  )
-SELECT
-  iteration_id,
-  device,
-  purpose,
-  ts,
-  dur,
-  max(0, finish - max(ts, coalesce(any_end, ts))) AS gain,
-  iif(
-    purpose != 'communication',
-    max(0, finish - max(ts, coalesce(other_end, ts))),
-    0
-  ) AS other_gain,
-  iif(
-    purpose = 'compute',
-    max(0, finish - max(ts, coalesce(compute_end, ts))),
-    0
-  ) AS compute_gain
-FROM ordered;
-
 -- Where the device time of each iteration goes.
 CREATE OR REPLACE PERFETTO TABLE autoviz_iteration_time(
   -- The iteration.
@@ -173,7 +81,7 @@ CREATE OR REPLACE PERFETTO TABLE autoviz_iteration_time(
   -- Device number.
   device LONG,
   -- Device activities.
-  kernel_count LONG,
+  activity_count LONG,
   -- Wall time in ns from the first start to the last end.
   wall_dur LONG,
   -- Sum of all durations in ns; counts overlapping time more than once.
@@ -191,20 +99,66 @@ CREATE OR REPLACE PERFETTO TABLE autoviz_iteration_time(
   -- Sum in ns of the durations of copies and fills.
   copy_dur LONG
 ) AS
+WITH
+  member AS (
+    SELECT
+      member.iteration_id AS iteration_id,
+      member.device AS device,
+      member.position AS position,
+      kernel.purpose AS purpose,
+      kernel.ts AS ts,
+      kernel.dur AS dur,
+      kernel.ts + kernel.dur AS finish
+    FROM autoviz_iteration_kernel AS member
+    JOIN _autoviz_kernel AS kernel
+      ON kernel.seq = member.seq
+  ),
+  -- Latest end, before each activity, of what ran for which purpose: what lies
+  -- beyond it is what the activity adds to the time busy with that.
+  ordered AS (
+    SELECT
+      *,
+      max(finish) OVER earlier AS any_end,
+      max(iif(purpose != 'communication', finish, NULL)) OVER earlier
+        AS other_end,
+      max(iif(purpose = 'compute', finish, NULL)) OVER earlier AS compute_end
+    FROM member
+    WINDOW earlier AS (
+      PARTITION BY iteration_id, device
+      ORDER BY position
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
+  ),
+  gained AS (
+    SELECT
+      *,
+      max(0, finish - max(ts, coalesce(any_end, ts))) AS gain,
+      iif(
+        purpose != 'communication',
+        max(0, finish - max(ts, coalesce(other_end, ts))),
+        0
+      ) AS other_gain,
+      iif(
+        purpose = 'compute',
+        max(0, finish - max(ts, coalesce(compute_end, ts))),
+        0
+      ) AS compute_gain
+    FROM ordered
+  )
 SELECT
   iteration_id,
   (SELECT rank FROM _autoviz_src_capture) AS rank,
   device,
-  count() AS kernel_count,
-  max(ts + dur) - min(ts) AS wall_dur,
+  count() AS activity_count,
+  max(finish) - min(ts) AS wall_dur,
   sum(dur) AS sum_dur,
   sum(gain) AS busy_dur,
-  max(ts + dur) - min(ts) - sum(gain) AS idle_dur,
+  max(finish) - min(ts) - sum(gain) AS idle_dur,
   sum(compute_gain) AS compute_busy_dur,
   sum(iif(purpose = 'communication', dur, 0)) AS communication_dur,
   sum(gain) - sum(other_gain) AS exposed_communication_dur,
   sum(iif(purpose = 'copy', dur, 0)) AS copy_dur
-FROM _autoviz_iteration_gain
+FROM gained
 GROUP BY
   iteration_id,
   device
