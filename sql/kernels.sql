@@ -219,6 +219,7 @@ SELECT
   extract_arg(arg_set_id, 'args.bytes') AS bytes,
   CAST(
     round(
-      extract_arg(arg_set_id, 'args.autoviz_unclipped_dur_us') * 1000) AS INTEGER
+      1000 * extract_arg(arg_set_id, 'args.autoviz_unclipped_dur_us')
+    ) AS INTEGER
   ) AS unclipped_dur
 FROM _autoviz_kernel;

@@ -17,7 +17,7 @@ from pathlib import Path
 from perfetto_autoviz.relations import RELATIONS, Column, Relation
 from perfetto_autoviz.tracks.specs import DATA_TITLE
 
-_COMMENT_WIDTH = 80
+_WIDTH = 80
 
 _SPAN = ("ts", "dur")
 
@@ -70,7 +70,9 @@ def _value(relation: Relation, column: Column) -> str:
     if relation.timed and column.name in _SPAN:
         # A row without a time lies at an arbitrary one, on the data track.
         return f"iif(track.name = '{DATA_TITLE}', NULL, slice.{column.name}) AS {column.name}"
-    return f"extract_arg(slice.arg_set_id, 'debug.{column.name}') AS {column.name}"
+    value = f"extract_arg(slice.arg_set_id, 'debug.{column.name}')"
+    fits = len(f"  {value} AS {column.name},") <= _WIDTH
+    return f"{value} AS {column.name}" if fits else f"{value}\n    AS {column.name}"
 
 
 def _track_join(relation: Relation) -> str:
@@ -92,7 +94,7 @@ def _comment(text: str, indent: str = "") -> str:
 def _comment_lines(text: str, prefix: str) -> Iterator[str]:
     return iter(
         textwrap.wrap(
-            text, _COMMENT_WIDTH, initial_indent=prefix, subsequent_indent=prefix,
+            text, _WIDTH, initial_indent=prefix, subsequent_indent=prefix,
             break_on_hyphens=False,
         )
     )  # fmt: skip

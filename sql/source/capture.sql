@@ -64,7 +64,8 @@ SELECT
   extract_arg(slice.arg_set_id, 'debug.gpu_name') AS gpu_name,
   extract_arg(slice.arg_set_id, 'debug.gpu_count') AS gpu_count,
   extract_arg(slice.arg_set_id, 'debug.runtime') AS runtime,
-  extract_arg(slice.arg_set_id, 'debug.collective_library') AS collective_library,
+  extract_arg(slice.arg_set_id, 'debug.collective_library')
+    AS collective_library,
   extract_arg(slice.arg_set_id, 'debug.trace_name') AS trace_name,
   extract_arg(slice.arg_set_id, 'debug.base_time_ns') AS base_time_ns,
   extract_arg(slice.arg_set_id, 'debug.event_count') AS event_count,

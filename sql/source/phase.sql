@@ -32,7 +32,8 @@ SELECT
   extract_arg(slice.arg_set_id, 'debug.phase') AS phase,
   extract_arg(slice.arg_set_id, 'debug.batch_size') AS batch_size,
   extract_arg(slice.arg_set_id, 'debug.context_requests') AS context_requests,
-  extract_arg(slice.arg_set_id, 'debug.generation_requests') AS generation_requests,
+  extract_arg(slice.arg_set_id, 'debug.generation_requests')
+    AS generation_requests,
   extract_arg(slice.arg_set_id, 'debug.context_tokens') AS context_tokens,
   extract_arg(slice.arg_set_id, 'debug.generation_tokens') AS generation_tokens,
   extract_arg(slice.arg_set_id, 'debug.graph_batch_size') AS graph_batch_size,
