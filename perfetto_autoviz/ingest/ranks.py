@@ -157,7 +157,7 @@ def _some(names: list[str]) -> str:
 
 
 def _in_folder(folder: Path) -> list[tuple[Path, Source]]:
-    """The captures lying in a folder, not below it."""
+    """The captures lying in a folder, not below it; enriched traces only where they are alone."""
     found = []
     for path in sorted(folder.iterdir()):
         if not path.is_file() or path.name.startswith(".") or path.suffix.lower() in _SIDE_FILES:
@@ -170,7 +170,9 @@ def _in_folder(folder: Path) -> list[tuple[Path, Source]]:
             found.append((path, source))
     if not found:
         raise CaptureError(f"the directory {folder} holds no capture; give one that does")
-    return found
+    # Enriched traces beside the captures that they were made from would double the ranks.
+    plain = [(path, source) for path, source in found if not source.enriched]
+    return plain or found
 
 
 def peek_rank(source: Source, *, head_only: bool = False) -> int | None:

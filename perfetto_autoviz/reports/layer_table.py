@@ -176,7 +176,7 @@ def table(report: LayerReport) -> RenderableType:
         parts += [Text(line, style="bold"), Text()]
     parts.append(Text("times in µs; N counts the kernels at a position", style="dim"))
     if any(p.op_count > 1 for section in report.sections for p in section.positions):
-        parts.append(Text("* executions differ there: the first op by name", style="dim"))
+        parts.append(Text("* executions differ there: the most frequent op is named", style="dim"))
     return Group(*parts)
 
 

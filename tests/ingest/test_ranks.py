@@ -11,6 +11,7 @@ import pytest
 from perfetto_autoviz.errors import CaptureError
 from perfetto_autoviz.ingest import find_captures
 from perfetto_autoviz.ingest.ranks import NAME_PATTERNS, rank_in_name
+from perfetto_autoviz.tracks.enriched import write_enriched
 from tests.ingest.broken import bytes_of, events_of, text_of
 
 NAMES = [(name, rank) for kind in NAME_PATTERNS for name, rank in kind.examples.items()]
@@ -105,3 +106,15 @@ def test_a_folder_without_captures_and_a_named_file_that_is_none(tmp_path: Path)
         find_captures([tmp_path / "page.json"])
     with pytest.raises(CaptureError, match="no capture was given"):
         find_captures([])
+
+
+def test_enriched_traces_beside_their_captures_are_passed_over(tmp_path: Path) -> None:
+    captures = [write(tmp_path, f"rank{rank}.json", rank) for rank in (0, 1)]
+    for capture in captures:
+        enriched = tmp_path / f"{capture.stem}.autoviz.zip"
+        write_enriched(enriched, capture.name, capture, b"", already_compressed=False)
+    assert [item.path for item in find_captures([tmp_path])] == captures
+    for capture in captures:
+        capture.unlink()
+    names = [item.path.name for item in find_captures([tmp_path])]
+    assert names == ["rank0.autoviz.zip", "rank1.autoviz.zip"]
