@@ -1,0 +1,67 @@
+"""What an edit of a line weighs: as many kernels as it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfetto_autoviz.steps.patterns.align import align
+from perfetto_autoviz.steps.patterns.kernels import Index
+
+Ints = NDArray[np.int64]
+
+
+@dataclass
+class Costs:
+    """Weights of a line's symbols, and the distances between them.
+
+    Attributes:
+        base: smallest symbol that stands for an inner loop.
+        weight: kernels of an item by its symbol; the median where repeats differ.
+        loop: the loop by symbol, for symbols from ``base`` on.
+        words: the symbols of each loop.
+    """
+
+    base: int
+    weight: Ints
+    loop: dict[int, int] = field(default_factory=dict)
+    words: list[Index] = field(default_factory=list)
+    _known: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def add(self, words: Sequence[Index], meaning: dict[int, int], weights: Sequence[int]) -> None:
+        """Add the loops of a level, and their symbols with the weights of these."""
+        self.words += words
+        self.loop |= meaning
+        self.weight = np.concatenate([self.weight, np.array(weights, dtype=np.int64)])
+
+    def of(self, symbols: Index) -> Ints:
+        """Kernels of each item, shape as ``symbols``."""
+        return self.weight[symbols]
+
+    def swaps(self, symbol: int, window: Index) -> Ints:
+        """Cost of each item of a window in the place of a symbol; 0 where they are equal."""
+        cost = np.maximum(self.weight[window], self.weight[symbol])
+        if symbol >= self.base:
+            for other in np.unique(window[window >= self.base]).tolist():
+                cost[window == other] = self.distance(symbol, other)
+        cost[window == symbol] = 0
+        return cost
+
+    def distance(self, one: int, other: int) -> int:
+        """Kernels by which a repeat of one loop differs from a repeat of another."""
+        key = (min(one, other), max(one, other))
+        if key not in self._known:
+            self._known[key] = self._distance(*key)
+        return self._known[key]
+
+    def _distance(self, one: int, other: int) -> int:
+        small, large = sorted((int(self.weight[one]), int(self.weight[other])))
+        if self.loop[one] == self.loop[other]:
+            return max(1, large - small)
+        word, window = self.words[self.loop[one]], self.words[self.loop[other]]
+        edits = align(word, np.concatenate([window, window]), len(window), self).edits
+        whole = max(int(self.of(word).sum()), int(self.of(window).sum()))
+        return max(1, round(large * min(edits / whole, 1.0)))

@@ -1,0 +1,71 @@
+"""Detection of the repeating sequences of kernels over all ranks of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from perfetto_autoviz.steps.patterns.kernels import (
+    RankKernels,
+    order_kernels,
+    sorted_ranks,
+)
+from perfetto_autoviz.steps.patterns.line import EXTRA, INNER
+from perfetto_autoviz.steps.patterns.loops import Loops, find_loops
+from perfetto_autoviz.steps.patterns.result import Patterns, Places
+from perfetto_autoviz.steps.patterns.substrings import ranges
+from perfetto_autoviz.steps.patterns.tables import build_tables
+
+
+def detect_patterns(ranks: Sequence[RankKernels]) -> Patterns:
+    """Find the loops of a set of ranks, from layers to steps.
+
+    All ranks are searched together, so that a loop is the same pattern on each. The devices'
+    kernels are read by time and, where several streams take part, stream by stream too;
+    whichever places more kernels without exceptions is kept, by time if both do equally well.
+
+    Args:
+        ranks: the kernels of each rank, in any order.
+
+    Raises:
+        UsageError: two ranks have the same number, or there are too many kernels.
+    """
+    ordered = sorted_ranks(ranks)
+    order = order_kernels(ordered, by_stream=False)
+    loops = find_loops(order)
+    if any(_streams(one) for one in ordered):
+        other = order_kernels(ordered, by_stream=True)
+        apart = find_loops(other)
+        if _placed(apart) > _placed(loops):
+            order, loops = other, apart
+    return build_tables(order, loops, ordered)
+
+
+def kernel_places(patterns: Patterns) -> Places:
+    """The innermost pattern, run and position of every kernel."""
+    size = len(patterns.source)
+    own = patterns.segments.kind < INNER
+    count = patterns.segments.count[own].astype(np.int64)
+    kernel = patterns.source[ranges(patterns.segments.first[own].astype(np.int64), count)]
+    run = np.full(size, -1, dtype=np.int32)
+    pattern = np.full(size, -1, dtype=np.int32)
+    position = np.full(size, -1, dtype=np.int32)
+    run[kernel] = np.repeat(patterns.segments.run[own], count)
+    pattern[kernel] = patterns.runs.pattern[run[kernel]]
+    extra = np.repeat(patterns.segments.kind[own] == EXTRA, count)
+    counted = ranges(patterns.segments.position[own].astype(np.int64), count)
+    position[kernel] = np.where(extra, -1, counted)
+    return Places(pattern, run, position)
+
+
+def _streams(one: RankKernels) -> bool:
+    """Whether some device has kernels on several streams."""
+    return len(np.unique(np.stack([one.device, one.stream]), axis=1).T) > len(np.unique(one.device))
+
+
+def _placed(loops: Loops) -> int:
+    """Kernels that have a place in a loop, less the exceptions."""
+    own = loops.segments.kind == 0
+    odd = loops.runs.missing.sum() + loops.runs.extra.sum() + loops.runs.swapped.sum()
+    return int(loops.segments.count[own].sum() - odd)

@@ -1,0 +1,74 @@
+"""The numbers that were chosen for loop detection, each with its reason."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHANCE = 1e-3
+"""Expected number of loops that a shuffled sequence may show: practically none."""
+
+SMALLEST_PERIOD = 2
+"""A kernel that follows itself is no sequence of its own; it stays one position per launch."""
+
+SMALLEST_TOLERANT = 4
+"""Kernels of the shortest loop whose damaged copies are looked for: with fewer, one edit
+changes more than a quarter."""
+
+TOLERANCE = 0.25
+"""Share of a copy's kernels that may be missing, extra or swapped. The first layer of the
+measured models differs in one or two of 14 to 21 kernels; prefill and decode layers of
+one model, which are different loops, repeat on their own and are never absorbed."""
+
+PARTIAL = 0.5
+"""Share of a loop that must have run for an incomplete copy at an end of a repeat."""
+
+UNBROKEN = 0.9
+"""Share of a track between a loop's first and last copy that is the loop, if no outer loop is
+around it: strays and single other steps may lie between."""
+
+LARGEST_EDGE = 2000
+"""Items of the largest loop whose first or last copy may be incomplete: the comparison takes
+time and memory by the square of it. Steps of inner loops have some tens."""
+
+COUNT_RATIO = 4
+"""How much more often a loop must repeat at one place than at another for the two places to
+differ: a draft model has one layer or a few, its target dozens; a missing or an extra
+layer stays far below."""
+
+DISTINCT_GAP = 2.0
+"""How much longer than all others a gap must be to mark where a loop starts, though fewer
+complete copies fit then. The gaps inside replayed graphs differ by less."""
+
+HINTED = 0.5
+"""Share of the copies in which a known step or layer must start for it to decide."""
+
+SAMPLED_COPIES = 2000
+"""Copies, evenly spaced, from which typical gaps are taken; medians are stable long before."""
+
+STRUCTURAL_REPEATS = 3
+"""Times that the same kernels must stand between two repeats of a loop, equally far apart, to
+be part of an outer loop instead of noise in the inner one."""
+
+
+def needed_matches(period: NDArray[np.int64], items: int, surprise: float) -> NDArray[np.float64]:
+    """Matches with the previous copy that chance doesn't explain.
+
+    In a shuffled sequence two items are equal with probability ``c`` (the sum of the squared
+    frequencies), so ``items * period * c**matches`` stretches with some period up to this one
+    and so many matches are expected.
+
+    Args:
+        period: periods in items.
+        items: length of the sequence.
+        surprise: ``-ln(c)``; 0 where all items are equal, which no match can prove.
+    """
+    nats = math.log(max(items, 2)) + np.log(period) - math.log(CHANCE)
+    return np.asarray(nats / surprise if surprise > 0 else np.full(len(period), np.inf))
+
+
+def allowed_edits(length: int) -> int:
+    """Edits that a copy of so many items may have."""
+    return max(1, int(length * TOLERANCE)) if length >= SMALLEST_TOLERANT else 0

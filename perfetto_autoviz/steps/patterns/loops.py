@@ -1,0 +1,174 @@
+"""From one line to a shorter one: find its smallest loops, mark their copies, collapse them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfetto_autoviz.steps.patterns.choice import Choice, choose_loops, loop_sizes, trimmed
+from perfetto_autoviz.steps.patterns.costs import Costs
+from perfetto_autoviz.steps.patterns.kernels import Index, Order
+from perfetto_autoviz.steps.patterns.level import Runs, Segments, collect, shifted, stacked
+from perfetto_autoviz.steps.patterns.limits import CHANCE, PARTIAL, SMALLEST_TOLERANT
+from perfetto_autoviz.steps.patterns.line import FREE, Line, Marks, blank, lay_out
+from perfetto_autoviz.steps.patterns.near import Search, mark_edges, mark_near_copies
+from perfetto_autoviz.steps.patterns.rotation import choose_rotation, copy_starts
+from perfetto_autoviz.steps.patterns.stacks import collapse, join_copies
+from perfetto_autoviz.steps.patterns.substrings import (
+    Stretches,
+    doubling,
+    ranges,
+    stretches,
+    surprise,
+)
+
+Ints = NDArray[np.int64]
+
+RESERVED = -3
+"""Marks items of larger loops while damaged copies of smaller ones are looked for."""
+
+
+@dataclass(frozen=True)
+class Loops:
+    """All loops of an order, inner ones first.
+
+    Attributes:
+        words: the symbols of each loop from where its runs start; codes of operations, and
+            symbols of inner loops.
+        meaning: the loop that a symbol stands for.
+        runs: all runs of all loops; ``loop`` counts through ``words``.
+        segments: where the runs' kernels are; ``run`` counts through ``runs``.
+    """
+
+    words: tuple[Index, ...]
+    meaning: dict[int, int]
+    runs: Runs
+    segments: Segments
+
+
+@dataclass(frozen=True)
+class _Level:
+    words: list[Index]
+    sizes: list[int]
+    marks: Marks
+
+
+def find_loops(order: Order) -> Loops:
+    """Find the loops of all tracks together, level by level, until nothing repeats."""
+    line = lay_out(order)
+    base = int(order.op.max()) + 1 if len(order) else 0
+    next_symbol = base
+    words: list[Index] = []
+    runs, segments = collect(line, blank(line), [], base)
+    all_runs, all_segments = [runs], [segments]
+    costs = Costs(base, np.ones(base, dtype=np.int64))
+    while (level := _smallest(line, order, costs)) is not None:
+        runs, segments = collect(line, level.marks, level.sizes, base)
+        all_segments.append(shifted(segments, "run", sum(map(len, all_runs))))
+        all_runs.append(shifted(runs, "loop", len(words)))
+        line, symbols, weights = collapse(line, level.marks, next_symbol)
+        meaning = {symbol: len(words) + loop for symbol, loop in symbols.items()}
+        next_symbol += len(symbols)
+        words += level.words
+        costs.add(level.words, meaning, weights)
+    return Loops(tuple(words), costs.loop, stacked(all_runs), stacked(all_segments))
+
+
+def _smallest(line: Line, order: Order, costs: Costs) -> _Level | None:
+    """The loops with the smallest periods, or None if the line has none."""
+    nats = surprise(line.symbol)
+    for names in doubling(line.symbol):
+        found = stretches(names, len(line), nats)
+        if not len(found):
+            continue
+        choice = choose_loops(line, order, costs, found, max(names))
+        level = _mark(line, order, costs, choice, names, nats)
+        if level.words:
+            return level
+    return None
+
+
+def _mark(
+    line: Line,
+    order: Order,
+    costs: Costs,
+    choice: Choice,
+    names: dict[int, Index],
+    nats: float,
+) -> _Level:
+    marks = blank(line)
+    begin = np.minimum(line.first, max(len(order) - 1, 0))
+    gap, hint = order.gap[begin], order.hint[begin]
+    kept: list[tuple[Stretches, int]] = []
+    for found in choice.loops:
+        free = trimmed(found, marks)
+        if len(free):
+            phase = choose_rotation(free, gap, hint)
+            _mark_exact(marks, free, phase, len(kept))
+            kept.append((free, phase))
+    copies = [int(copy_starts(found, phase)[0]) for found, phase in kept]
+    sizes = loop_sizes([found for found, _ in kept])
+    enough = (math.log(len(line)) - math.log(CHANCE)) / nats
+    searches = [
+        Search(line, marks, names, costs, copy, size, enough)
+        for copy, size in zip(copies, sizes, strict=True)
+    ]
+    for search in searches:
+        mark_near_copies(search, exact=True)
+    _reserve(choice, marks)
+    for search in searches:
+        mark_near_copies(search, exact=False)
+    for search, (found, phase) in zip(searches, kept, strict=True):
+        _mark_partial(search, found, phase)
+    fences = np.flatnonzero(line.symbol < 0)
+    for search in searches:
+        mark_edges(search, fences)
+    marks.loop[marks.loop == RESERVED] = FREE
+    join_copies(line, marks, sizes)
+    words = [line.symbol[copy : copy + size] for copy, size in zip(copies, sizes, strict=True)]
+    return _Level(words, sizes, marks)
+
+
+def _mark_exact(marks: Marks, found: Stretches, phase: int, loop: int) -> None:
+    size = int(found.period[0])
+    starts = copy_starts(found, phase)
+    item = (starts[:, None] + np.arange(size)).ravel()
+    marks.loop[item] = loop
+    marks.run[item] = np.repeat(starts, size)
+    marks.position[item] = np.tile(np.arange(size, dtype=np.int32), len(starts))
+
+
+def _reserve(choice: Choice, marks: Marks) -> None:
+    """Keep damaged copies out of stretches that are loops of their own."""
+    for found in choice.reserved:
+        taken = np.concatenate([[0], np.cumsum(marks.loop >= 0)])
+        share = (taken[found.stop] - taken[found.start]) / (found.stop - found.start)
+        # A larger loop around smaller ones must not hide them from one another.
+        alone = found.pick(share < PARTIAL)
+        item = ranges(alone.start, alone.stop - alone.start)
+        marks.loop[item[marks.loop[item] == FREE]] = RESERVED
+
+
+def _mark_partial(search: Search, found: Stretches, phase: int) -> None:
+    """Mark incomplete copies at both ends of stretches, if enough of their kernels ran."""
+    size = search.period
+    if size < SMALLEST_TOLERANT:
+        return
+    head = (found.origin + phase - found.start) % size
+    tail = (found.stop - found.origin - phase) % size
+    start = np.concatenate([found.start, found.stop - tail])
+    position = np.concatenate([size - head, np.zeros(len(tail), dtype=np.int64)])
+    stop = position + np.concatenate([head, tail])
+    until = np.concatenate([[0], np.cumsum(search.costs.of(search.word))])
+    enough = until[stop] - until[position] >= PARTIAL * until[-1]
+    for item, p, q in zip(
+        start[enough].tolist(), position[enough].tolist(), stop[enough].tolist(), strict=True
+    ):
+        cut = slice(item, item + q - p)
+        if np.all(search.marks.loop[cut] == FREE):
+            search.marks.loop[cut] = search.loop
+            search.marks.run[cut] = item
+            search.marks.position[cut] = np.arange(p, q)

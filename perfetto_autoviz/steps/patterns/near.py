@@ -1,0 +1,197 @@
+"""Copies of a loop that differ from it: a kernel missing, one more, one swapped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfetto_autoviz.steps.patterns.align import Alignment, align
+from perfetto_autoviz.steps.patterns.costs import Costs
+from perfetto_autoviz.steps.patterns.limits import (
+    LARGEST_EDGE,
+    PARTIAL,
+    SMALLEST_TOLERANT,
+    TOLERANCE,
+    UNBROKEN,
+    allowed_edits,
+)
+from perfetto_autoviz.steps.patterns.line import FREE, Line, Marks
+
+Ints = NDArray[np.int64]
+Index = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Stretches of free items that hold parts of a word; arrays of shape ``(sites,)``.
+
+    Attributes:
+        low: first free item there.
+        high: one past the last free item there.
+        start: where a copy would start by the first part found.
+        stop: where it would end by the last part found.
+    """
+
+    low: Ints
+    high: Ints
+    start: Ints
+    stop: Ints
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is looked for, and where.
+
+    Attributes:
+        line: the sequence.
+        marks: where marks are added, on free items only.
+        names: names of substrings by length.
+        costs: what edits cost.
+        copy: first item of an exact copy of the loop.
+        period: items of the loop.
+        enough: equal items that chance does not explain; a copy beside others needs fewer.
+    """
+
+    line: Line
+    marks: Marks
+    names: dict[int, Index]
+    costs: Costs
+    copy: int
+    period: int
+    enough: float
+
+    @property
+    def word(self) -> Index:
+        """The loop's symbols."""
+        return self.line.symbol[self.copy : self.copy + self.period]
+
+    @property
+    def loop(self) -> int:
+        """The loop's index in the level."""
+        return int(self.marks.loop[self.copy])
+
+    def mark(self, begin: int, found: Alignment) -> int:
+        """Mark a copy from an item on; returns where it ends."""
+        cut = slice(begin, begin + len(found.position))
+        self.marks.loop[cut] = self.loop
+        self.marks.run[cut] = begin
+        self.marks.position[cut] = found.position
+        self.marks.kind[cut] = found.kind
+        return begin + len(found.position)
+
+
+def mark_near_copies(search: Search, *, exact: bool) -> None:
+    """Mark the copies of a loop outside its repeats: single ones, and damaged ones.
+
+    Args:
+        search: what is looked for.
+        exact: mark undamaged copies only.
+    """
+    if search.period < SMALLEST_TOLERANT:
+        return
+    sites = _sites(search)
+    word, most = search.word, 0 if exact else allowed_edits(search.period)
+    weight = int(search.costs.of(word).sum() * TOLERANCE)
+    known: dict[tuple[bytes, int], Alignment] = {}
+    done = 0
+    columns = (sites.low, sites.high, sites.start, sites.stop)
+    for low, high, start, stop in zip(*(column.tolist() for column in columns), strict=True):
+        low = max(low, done)
+        left, right = max(low, start - most), min(high, stop + most)
+        if right - left < search.period - most:
+            continue
+        window = search.line.symbol[left:right]
+        key = (window.tobytes(), stop - left)
+        if key not in known:
+            known[key] = align(word, window, stop - left, search.costs)
+        found = known[key]
+        if found.odd > most or found.edits > max(weight, 1):
+            continue
+        begin, end = left + found.begin, left + found.end
+        beside = _touches(search, begin, low, most) or _touches(search, end - 1, high - 1, -most)
+        if beside or search.period - 2 * found.odd >= search.enough:
+            done = search.mark(begin, found)
+
+
+def _touches(search: Search, item: int, edge: int, reach: int) -> bool:
+    """Whether a copy's end is near the edge of its free stretch, with the loop beyond it."""
+    beyond = edge - 1 if reach > 0 else edge + 1
+    inside = 0 <= beyond < len(search.line)
+    return inside and abs(item - edge) <= abs(reach) and search.marks.loop[beyond] == search.loop
+
+
+def mark_edges(search: Search, fences: Ints) -> None:
+    """Mark an incomplete first or last copy of each track: a warm-up, a capture that was cut.
+
+    Args:
+        search: what is looked for.
+        fences: the items between tracks, and the last item.
+    """
+    if not SMALLEST_TOLERANT <= search.period <= LARGEST_EDGE:
+        return
+    mine = np.flatnonzero(search.marks.loop == search.loop)
+    track = np.searchsorted(fences, mine)
+    edge = np.flatnonzero(np.diff(track, prepend=-1, append=-1))
+    first, last = mine[edge[:-1]], mine[edge[1:] - 1]
+    # Where something else parts the repeats, the loop is an inner one and its first and last
+    # copies look like those at every other place.
+    outermost = np.diff(edge) >= UNBROKEN * (last - first + 1)
+    for a, b in zip(first[outermost].tolist(), last[outermost].tolist(), strict=True):
+        _mark_edge(search, a, -1)
+        _mark_edge(search, b, 1)
+
+
+def _mark_edge(search: Search, item: int, way: int) -> None:
+    most = allowed_edits(search.period)
+    reach = search.period + most
+    near = search.marks.loop[max(item - reach, 0) : item][::-1]
+    if way > 0:
+        near = search.marks.loop[item + 1 : item + 1 + reach]
+    taken = np.flatnonzero(near != FREE)
+    size = int(taken[0]) if len(taken) else len(near)
+    left = item - size if way < 0 else item + 1
+    window = search.line.symbol[left : left + size]
+    if not size:
+        return
+    found = align(search.word, window, size if way < 0 else search.period, search.costs)
+    touches = found.end >= size - most if way < 0 else found.begin <= most
+    if touches and found.edits <= PARTIAL * search.costs.of(search.word).sum():
+        search.mark(left + found.begin, found)
+
+
+def _sites(search: Search) -> Sites:
+    """Where free items hold substrings that come once in the word, by their phase."""
+    period, copy = search.period, search.copy
+    length = max(size for size in search.names if 4 * size <= max(period, 4))
+    codes = search.names[length]
+    own = codes[copy : copy + period - length + 1]
+    phase_of = np.full(int(codes.max()) + 1, -1, dtype=np.int32)
+    value, first, count = np.unique(own, return_index=True, return_counts=True)
+    phase_of[value[count == 1]] = first[count == 1]
+    free = search.marks.loop == FREE
+    phase = phase_of[codes]
+    seed = np.flatnonzero((phase >= 0) & free[: len(codes)] & free[length - 1 :])
+    edge = np.flatnonzero(free[1:] != free[:-1]) + 1
+    bounds = np.concatenate([[0], edge, [len(free)]]).astype(np.int64)
+    block = np.searchsorted(bounds, seed, side="right")
+    low, high = bounds[block - 1], bounds[np.minimum(block, len(bounds) - 1)]
+    # A seed whose ends are free but whose middle is not belongs to no single place.
+    whole = seed + length <= high
+    seed, low, high = seed[whole], low[whole], high[whole]
+    start = seed - phase[seed]
+    return _grouped(seed, start, low, high, period)
+
+
+def _grouped(seed: Ints, start: Ints, low: Ints, high: Ints, period: int) -> Sites:
+    if not len(seed):
+        return Sites(low, high, start, start)
+    apart = (
+        (np.abs(start[1:] - start[:-1]) > allowed_edits(period))
+        | (seed[1:] - seed[:-1] > period)
+        | (low[1:] != low[:-1])
+    )
+    first = np.concatenate([[0], np.flatnonzero(apart) + 1]).astype(np.int64)
+    last = np.concatenate([first[1:], [len(seed)]]) - 1
+    return Sites(low[first], high[first], start[first], start[last] + period)

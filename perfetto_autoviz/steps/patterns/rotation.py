@@ -1,0 +1,69 @@
+"""Where a loop starts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfetto_autoviz.steps.patterns.limits import DISTINCT_GAP, HINTED, PARTIAL, SAMPLED_COPIES
+from perfetto_autoviz.steps.patterns.substrings import Stretches, ranges
+
+Ints = NDArray[np.int64]
+
+
+def choose_rotation(found: Stretches, gap: Ints, hint: NDArray[np.int8]) -> int:
+    """The phase, counted from the stretches' origins, at which copies of a loop start.
+
+    A known iteration decides, then a known layer, then a gap that is longer than all others;
+    else as many complete copies as possible, and of equal ones the one after the largest
+    typical gap, the earliest if there are several. Where half a copy or more is left, it is
+    left at the front: the first layer differs, as it has no residual to add yet.
+
+    Args:
+        found: all stretches of one cyclic word.
+        gap: ns before each item, shape ``(items,)``.
+        hint: 2 where an iteration starts, 1 where a layer starts, shape ``(items,)``.
+    """
+    period = int(found.period[0])
+    copies = _sample(found, period)
+    table = copies[:, None] + np.arange(period)
+    for kind in (2, 1):
+        share = np.mean(hint[table] == kind, axis=0)
+        if share.max() >= HINTED:
+            return int(share.argmax())
+    typical = np.median(gap[table], axis=0)
+    second, largest = np.sort(typical)[-2:]
+    if largest > 0 and largest >= DISTINCT_GAP * max(second, 0):
+        return int(typical.argmax())
+    gain = complete_copies(found, period)
+    best = np.flatnonzero(gain == gain.max())
+    end = int(np.bincount((found.stop - found.origin) % period, minlength=period).argmax())
+    if len(best) > PARTIAL * period and end in best:
+        return end
+    best = best[typical[best] == typical[best].max()]
+    first = (found.start[0] - found.origin[0]) % period
+    return int(best[np.argmin((best - first) % period)])
+
+
+def complete_copies(found: Stretches, period: int) -> Ints:
+    """For each phase, the complete copies that fit if copies start there (less a constant)."""
+    spare = (found.stop - found.start) % period
+    first = (found.start - found.origin) % period
+    steps = np.bincount(first, minlength=2 * period + 1)
+    steps = steps - np.bincount(first + spare + 1, minlength=2 * period + 1)
+    gain = np.cumsum(steps)
+    return np.asarray(gain[:period] + gain[period : 2 * period], dtype=np.int64)
+
+
+def copy_starts(found: Stretches, phase: int) -> Ints:
+    """First items of all complete copies that start at a phase, by position."""
+    start = found.start + (found.origin + phase - found.start) % found.period
+    count = (found.stop - start) // found.period
+    nth = ranges(np.zeros(len(count), dtype=np.int64), count)
+    return np.repeat(start, count) + nth * np.repeat(found.period, count)
+
+
+def _sample(found: Stretches, period: int) -> Ints:
+    # A stretch of two periods holds a complete copy at every phase, so this is never empty.
+    starts = copy_starts(found, 0)
+    return starts[:: max(1, len(starts) // SAMPLED_COPIES)]

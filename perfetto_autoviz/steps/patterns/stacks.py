@@ -1,0 +1,124 @@
+"""Repeats of a loop, one after the other, which the next level sees as one item."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfetto_autoviz.steps.patterns.kernels import Index
+from perfetto_autoviz.steps.patterns.limits import (
+    COUNT_RATIO,
+    STRUCTURAL_REPEATS,
+    allowed_edits,
+)
+from perfetto_autoviz.steps.patterns.line import EXTRA, FREE, Line, Marks
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Copies:
+    """All copies of all loops of a level, by position; arrays of shape ``(copies,)``.
+
+    Attributes:
+        loop: index of the loop in the level.
+        start: first item.
+        stop: one past the last item.
+    """
+
+    loop: Ints
+    start: Ints
+    stop: Ints
+
+    def __len__(self) -> int:
+        return len(self.loop)
+
+
+def find_copies(marks: Marks) -> Copies:
+    """The copies that are marked on a line."""
+    item = np.flatnonzero(marks.loop >= 0)
+    run = marks.run[item]
+    first = np.flatnonzero(np.diff(run, prepend=-1) != 0)
+    last = np.concatenate([first[1:], [len(item)]]).astype(np.int64)[: len(first)] - 1
+    return Copies(marks.loop[item[first]].astype(np.int64), item[first], item[last] + 1)
+
+
+def join_copies(line: Line, marks: Marks, sizes: list[int]) -> None:
+    """Give the few odd items between two copies to the first of them, as extra.
+
+    Items that stand there again and again, equally many copies apart, are no noise: they part
+    the runs of an outer loop and stay free.
+
+    Args:
+        line: the sequence.
+        marks: marks of the copies; changed.
+        sizes: items of each loop.
+    """
+    copies = find_copies(marks)
+    most = np.array([allowed_edits(size) for size in sizes], dtype=np.int64)
+    space = copies.start[1:] - copies.stop[:-1]
+    near = (copies.loop[1:] == copies.loop[:-1]) & (space > 0) & (space <= most[copies.loop[1:]])
+    between: dict[tuple[int, bytes], list[int]] = defaultdict(list)
+    for number in np.flatnonzero(near).tolist():
+        cut = slice(int(copies.stop[number]), int(copies.start[number + 1]))
+        if np.all(marks.loop[cut] == FREE):
+            between[int(copies.loop[number]), line.symbol[cut].tobytes()].append(number)
+    for numbers in between.values():
+        if not _regular(numbers):
+            for number in numbers:
+                cut = slice(int(copies.stop[number]), int(copies.start[number + 1]))
+                marks.loop[cut] = copies.loop[number]
+                marks.run[cut] = copies.start[number]
+                marks.kind[cut] = EXTRA
+
+
+def _regular(numbers: list[int]) -> bool:
+    if len(numbers) < STRUCTURAL_REPEATS:
+        return False
+    apart = Counter(b - a for a, b in pairwise(numbers))
+    return 2 * max(apart.values()) >= len(numbers) - 1
+
+
+def collapse(line: Line, marks: Marks, next_symbol: int) -> tuple[Line, dict[int, int], list[int]]:
+    """Replace each stack of touching copies of one loop by one item.
+
+    Args:
+        line: the sequence.
+        marks: marks of all copies.
+        next_symbol: the smallest unused symbol.
+
+    Returns:
+        The shorter line, the loop of each new symbol, and the median kernels of its stacks.
+        A loop has several symbols where it repeats far more often at one place than at another.
+    """
+    copies = find_copies(marks)
+    touch = (copies.start[1:] == copies.stop[:-1]) & (copies.loop[1:] == copies.loop[:-1])
+    first = np.concatenate([[0], np.flatnonzero(~touch) + 1]).astype(np.int64)[: len(copies)]
+    last = np.concatenate([first[1:], [len(copies)]]).astype(np.int64)[: len(first)] - 1
+    loop, count = copies.loop[first], last - first + 1
+    symbol, meaning = _symbols(loop, count, next_symbol)
+    keep = marks.loop < 0
+    keep[copies.start[first]] = True
+    new_symbol, new_stop = line.symbol.copy(), line.stop.copy()
+    new_symbol[copies.start[first]] = symbol
+    new_stop[copies.start[first]] = line.stop[copies.stop[last] - 1]
+    size = new_stop[copies.start[first]] - line.first[copies.start[first]]
+    weights = [int(np.median(size[symbol == one])) for one in meaning]
+    return Line(new_symbol[keep], line.first[keep], new_stop[keep]), meaning, weights
+
+
+def _symbols(loop: Ints, count: Ints, next_symbol: int) -> tuple[Index, dict[int, int]]:
+    symbol = np.empty(len(loop), dtype=np.int32)
+    meaning: dict[int, int] = {}
+    for one in np.unique(loop).tolist():
+        mine = loop == one
+        sizes = np.unique(count[mine])
+        group = np.cumsum(np.concatenate([[0], sizes[1:] >= COUNT_RATIO * sizes[:-1]]))
+        symbol[mine] = next_symbol + group[np.searchsorted(sizes, count[mine])]
+        meaning.update({next_symbol + g: one for g in range(int(group[-1]) + 1)})
+        next_symbol += int(group[-1]) + 1
+    return symbol, meaning
