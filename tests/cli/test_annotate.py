@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cli.handmade import BATCH_SIZES, LAYER_KERNELS, LAYERS, write_capture
+from tests.engine.conftest import descendants
 
 Run = Callable[..., Any]
 
@@ -189,7 +190,8 @@ def test_interrupted_leaves_no_partial_file(capture: Path, number: int, code: in
     ) as process:
         assert process.stdout
         process.stdout.readline()
-        time.sleep(0.6)  # while the engine starts
+        while not descendants(process.pid) and process.poll() is None:
+            time.sleep(0.005)  # until the engine starts
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
     assert process.returncode == code
