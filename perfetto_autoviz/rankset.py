@@ -33,14 +33,13 @@ class RankSet:
         """Takes over sessions, which end with the set.
 
         Args:
-            sessions: one per rank, each with a rank of its own.
+            sessions: one per rank, each with a rank of its own; a single one may have none.
             run_id: see above.
             trace_processor: path of the hub's engine.
         """
-        ranked = {session.rank: session for session in sessions}
-        self.sessions: dict[int, Session] = {
-            rank: ranked[rank] for rank in sorted(r for r in ranked if r is not None)
-        }
+        # A single capture needs no rank; several have been told apart by theirs.
+        ranked = {session.rank or 0: session for session in sessions}
+        self.sessions: dict[int, Session] = {rank: ranked[rank] for rank in sorted(ranked)}
         self.run_id = run_id
         self._trace_processor = trace_processor
         self._hub: Engine | None = None

@@ -94,7 +94,8 @@ def make_plan(columns: Columns, table: Table, *, drops_overlaps: bool) -> tuple[
                 Repair(
                     OVERLAPS,
                     moves.slices,
-                    f"slices that overlap on their thread were moved to {len(moves.lanes)} lanes"
+                    f"slices that overlap on their thread were moved to "
+                    f"{len(moves.lanes)} {'lane' if len(moves.lanes) == 1 else 'lanes'}"
                     " beside it, because this engine would drop them",
                 )
             )

@@ -1,0 +1,71 @@
+"""Broken captures through the whole path: a right result, or one line and nothing written."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from perfetto_autoviz import CaptureError
+from perfetto_autoviz.annotate import write_annotated
+from perfetto_autoviz.ingest import scan_capture
+from tests.ingest.broken import BrokenFile, broken_files, bytes_of, events_of
+from tests.ingest.mutate import mutations
+from tests.live import bare_engine, open_fresh
+
+MENDED = [file for file in broken_files() if file.devices is not None]
+
+# All of them are scanned by another test; the way through an engine takes half a second each.
+GENERATED = int(os.environ.get("AUTOVIZ_GENERATED_FILES", "30"))
+
+
+@pytest.mark.parametrize("broken", MENDED, ids=lambda file: file.name)
+def test_a_mended_capture_becomes_a_trace_that_a_teammate_can_open(
+    broken: BrokenFile, tmp_path: Path
+) -> None:
+    path = tmp_path / broken.file_name
+    path.write_bytes(broken.data)
+    out = tmp_path / "out.autoviz.zip"
+    with open_fresh(path) as session:
+        told = {repair["kind"] for repair in json.loads(session.metadata["repairs"])}
+        kernels = session.query("SELECT ts, dur, name, stream, correlation FROM autoviz_kernel")
+        write_annotated(session, out)
+    assert broken.repairs <= told
+    assert len(kernels) == broken.devices
+    assert path.read_bytes() == broken.data
+    with bare_engine(out) as engine:
+        if told == {"overlapping_slices"} and engine.drops_overlaps:
+            return
+        back = engine.query("SELECT ts, dur, name, stream, correlation FROM autoviz_kernel")
+        warning = engine.query("SELECT warning FROM autoviz_capture")["warning"].iloc[0]
+    assert back.equals(kernels)
+    assert warning is None
+
+
+def test_generated_damage_ends_in_a_result_or_one_line(tmp_path: Path) -> None:
+    endings = {"result": 0, "one line": 0}
+    for number, (what, data) in enumerate(mutations(bytes_of(events_of(12)), GENERATED, seed=7)):
+        path = tmp_path / f"{number}.json"
+        path.write_bytes(data)
+        endings[ending(path, what, tmp_path / "out.autoviz.zip")] += 1
+    assert endings["result"] > GENERATED // 4
+    assert sum(endings.values()) == GENERATED
+
+
+def ending(path: Path, what: str, out: Path) -> str:
+    try:
+        with open_fresh(path) as session:
+            counted = scan_capture(path, drops_overlaps=session.engine.drops_overlaps).counts
+            loaded = session.query("SELECT count() AS n FROM autoviz_kernel")["n"].iloc[0]
+            write_annotated(session, out)
+    except CaptureError as error:
+        complaint = str(error)
+    else:
+        assert loaded == counted.device, what
+        out.unlink()
+        return "result"
+    assert "\n" not in complaint, what
+    assert not out.exists(), what
+    return "one line"
