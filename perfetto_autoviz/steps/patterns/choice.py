@@ -74,6 +74,8 @@ def choose_loops(line: Line, order: Order, costs: Costs, found: Stretches, lengt
 
 def trimmed(found: Stretches, marks: Marks) -> Stretches:
     """The parts of stretches that are still free and hold at least two periods."""
+    if not np.any(marks.loop >= 0):
+        return found
     item = ranges(found.start, found.stop - found.start)
     free = marks.loop[item] == FREE
     if free.all():

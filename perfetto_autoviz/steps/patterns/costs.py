@@ -43,7 +43,7 @@ class Costs:
 
     def swaps(self, symbol: int, window: Index) -> Ints:
         """Cost of each item of a window in the place of a symbol; 0 where they are equal."""
-        cost = np.maximum(self.weight[window], self.weight[symbol])
+        cost: Ints = np.maximum(self.weight[window], self.weight[symbol])
         if symbol >= self.base:
             for other in np.unique(window[window >= self.base]).tolist():
                 cost[window == other] = self.distance(symbol, other)

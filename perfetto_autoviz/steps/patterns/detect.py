@@ -32,14 +32,14 @@ def detect_patterns(ranks: Sequence[RankKernels]) -> Patterns:
         UsageError: two ranks have the same number, or there are too many kernels.
     """
     ordered = sorted_ranks(ranks)
-    order = order_kernels(ordered, by_stream=False)
-    loops = find_loops(order)
+    loops = find_loops(order_kernels(ordered, by_stream=False))
+    by_stream = False
     if any(_streams(one) for one in ordered):
-        other = order_kernels(ordered, by_stream=True)
-        apart = find_loops(other)
-        if _placed(apart) > _placed(loops):
-            order, loops = other, apart
-    return build_tables(order, loops, ordered)
+        apart = find_loops(order_kernels(ordered, by_stream=True))
+        by_stream = _placed(apart) > _placed(loops)
+        loops = apart if by_stream else loops
+    # Sorting once more costs less than keeping both orders in memory.
+    return build_tables(order_kernels(ordered, by_stream=by_stream), loops, ordered)
 
 
 def kernel_places(patterns: Patterns) -> Places:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +13,9 @@ from perfetto_autoviz.errors import UsageError
 
 Ints = NDArray[np.int64]
 Index = NDArray[np.int32]
+
+LONGEST_GAP = 2**31 - 1
+"""Gaps are only compared with one another; beyond two seconds all are equally long."""
 
 LARGEST = 2**31 - 2
 """Kernels that an ``int32`` index can address."""
@@ -84,19 +87,15 @@ class Order:
         tracks: the tracks, one after the other without a hole.
         source: index of each kernel in the ranks' arrays laid end to end by rank number.
         op: operation codes.
-        ts: starts in ns.
-        dur: durations in ns.
         gap: ns between a kernel's start and the latest end before it on its track; negative
-            where they overlap, 0 for the first.
+            where they overlap, 0 for the first, at most ``LONGEST_GAP``.
         hint: 2 where an iteration starts, 1 where a layer starts, else 0.
     """
 
     tracks: tuple[Track, ...]
     source: Index
     op: Index
-    ts: Ints
-    dur: Ints
-    gap: Ints
+    gap: Index
     hint: NDArray[np.int8]
 
     def __len__(self) -> int:
@@ -124,28 +123,52 @@ def sorted_ranks(ranks: Sequence[RankKernels]) -> list[RankKernels]:
 
 def order_kernels(ranks: Sequence[RankKernels], *, by_stream: bool) -> Order:
     """Sort the kernels of ``sorted_ranks`` into tracks per device, or per device and stream."""
+    size = sum(map(len, ranks))
     tracks: list[Track] = []
-    sources: list[Index] = []
+    order = Order(
+        tracks=(),
+        source=np.empty(size, dtype=np.int32),
+        op=np.empty(size, dtype=np.int32),
+        gap=np.zeros(size, dtype=np.int32),
+        hint=np.zeros(size, dtype=np.int8),
+    )
     base = 0
     for one in ranks:
         keys = (one.ts, one.stream, one.device) if by_stream else (one.stream, one.ts, one.device)
         index = np.lexsort(keys)
-        tracks += _tracks(one, index, base, by_stream)
-        sources.append((index + base).astype(np.int32))
+        found = _tracks(one, index, base, by_stream)
+        _fill(order, one, index, base)
+        for track in found:
+            _fill_gaps(order, one, track, index[track.start - base : track.stop - base])
+        tracks += found
         base += len(one)
-    source = np.concatenate(sources) if sources else np.empty(0, dtype=np.int32)
-    ts = _gather([one.ts for one in ranks], source, np.int64)
-    dur = _gather([one.dur for one in ranks], source, np.int64)
-    hint = [_hints(one) for one in ranks]
-    return Order(
-        tracks=tuple(tracks),
-        source=source,
-        op=_gather([one.op for one in ranks], source, np.int32),
-        ts=ts,
-        dur=dur,
-        gap=_gaps(tracks, ts, dur),
-        hint=_gather(hint, source, np.int8),
-    )
+    return replace(order, tracks=tuple(tracks))
+
+
+def gather(parts: Sequence[NDArray[np.integer]], order: Order) -> Ints:
+    """A column of the ranks' arrays in the order's order, shape ``(kernels,)``."""
+    whole = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.empty(0, np.int64)])
+    column: Ints = whole[order.source].astype(np.int64, copy=False)
+    return column
+
+
+def _fill(order: Order, one: RankKernels, index: Ints, base: int) -> None:
+    """Write one rank's kernels into the order's arrays, whose memory is shared by all."""
+    cut = slice(base, base + len(one))
+    order.source[cut] = index
+    order.source[cut] += base
+    order.op[cut] = one.op[index]
+    if one.layer_start is not None:
+        order.hint[cut][one.layer_start[index]] = 1
+    if one.iteration_start is not None:
+        order.hint[cut][one.iteration_start[index]] = 2
+
+
+def _fill_gaps(order: Order, one: RankKernels, track: Track, index: Ints) -> None:
+    ts = one.ts[index].astype(np.int64, copy=False)
+    latest = np.maximum.accumulate(ts + one.dur[index])
+    gap = np.clip(ts[1:] - latest[:-1], -LONGEST_GAP, LONGEST_GAP)
+    order.gap[track.start + 1 : track.stop] = gap
 
 
 def _tracks(one: RankKernels, index: Ints, base: int, by_stream: bool) -> list[Track]:
@@ -160,28 +183,3 @@ def _tracks(one: RankKernels, index: Ints, base: int, by_stream: bool) -> list[T
         Track(one.rank, int(device[a]), int(stream[a]) if by_stream else None, base + a, base + b)
         for a, b in pairwise(starts)
     ]
-
-
-def _gather(parts: list[NDArray], source: Index, dtype: type) -> NDArray:  # type: ignore[type-arg]
-    if not parts:
-        return np.empty(0, dtype=dtype)
-    whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return whole[source].astype(dtype, copy=False)
-
-
-def _hints(one: RankKernels) -> NDArray[np.int8]:
-    hint = np.zeros(len(one), dtype=np.int8)
-    if one.layer_start is not None:
-        hint[one.layer_start] = 1
-    if one.iteration_start is not None:
-        hint[one.iteration_start] = 2
-    return hint
-
-
-def _gaps(tracks: list[Track], ts: Ints, dur: Ints) -> Ints:
-    gap = np.zeros(len(ts), dtype=np.int64)
-    for track in tracks:
-        cut = slice(track.start, track.stop)
-        latest = np.maximum.accumulate(ts[cut] + dur[cut])
-        gap[track.start + 1 : track.stop] = ts[track.start + 1 : track.stop] - latest[:-1]
-    return gap

@@ -76,8 +76,8 @@ def collect(line: Line, marks: Marks, sizes: list[int], base: int) -> tuple[Runs
         base: smallest symbol that stands for an inner loop.
     """
     copies = find_copies(marks)
-    item = np.flatnonzero(marks.loop >= 0)
-    run = (np.searchsorted(copies.start, item, side="right") - 1).astype(np.int32)
+    item = np.flatnonzero(marks.loop >= 0).astype(np.int32)
+    run = np.repeat(np.arange(len(copies), dtype=np.int32), copies.stop - copies.start)
     kind = marks.kind[item]
     size = np.array(sizes, dtype=np.int64)
     number = len(copies)
@@ -96,7 +96,7 @@ def collect(line: Line, marks: Marks, sizes: list[int], base: int) -> tuple[Runs
     return runs, _segments(line, item, run, marks.position[item], kind)
 
 
-def _segments(line: Line, item: Ints, run: Index, position: Index, kind: Kinds) -> Segments:
+def _segments(line: Line, item: Index, run: Index, position: Index, kind: Kinds) -> Segments:
     first, stop = line.first[item], line.stop[item]
     new = np.ones(len(item), dtype=bool)
     follows = position[1:] == position[:-1] + 1

@@ -85,6 +85,8 @@ def _smallest(line: Line, order: Order, costs: Costs) -> _Level | None:
         if not len(found):
             continue
         choice = choose_loops(line, order, costs, found, max(names))
+        if not choice.loops:
+            continue
         level = _mark(line, order, costs, choice, names, nats)
         if level.words:
             return level
@@ -100,13 +102,11 @@ def _mark(
     nats: float,
 ) -> _Level:
     marks = blank(line)
-    begin = np.minimum(line.first, max(len(order) - 1, 0))
-    gap, hint = order.gap[begin], order.hint[begin]
     kept: list[tuple[Stretches, int]] = []
     for found in choice.loops:
         free = trimmed(found, marks)
         if len(free):
-            phase = choose_rotation(free, gap, hint)
+            phase = choose_rotation(free, line, order)
             _mark_exact(marks, free, phase, len(kept))
             kept.append((free, phase))
     copies = [int(copy_starts(found, phase)[0]) for found, phase in kept]
@@ -134,11 +134,13 @@ def _mark(
 
 def _mark_exact(marks: Marks, found: Stretches, phase: int, loop: int) -> None:
     size = int(found.period[0])
-    starts = copy_starts(found, phase)
-    item = (starts[:, None] + np.arange(size)).ravel()
-    marks.loop[item] = loop
-    marks.run[item] = np.repeat(starts, size)
-    marks.position[item] = np.tile(np.arange(size, dtype=np.int32), len(starts))
+    starts = copy_starts(found, phase).astype(np.int32)
+    # Position by position: an array of all items at once would be larger than the marks.
+    for position in range(size):
+        item = starts + np.int32(position)
+        marks.loop[item] = loop
+        marks.run[item] = starts
+        marks.position[item] = position
 
 
 def _reserve(choice: Choice, marks: Marks) -> None:

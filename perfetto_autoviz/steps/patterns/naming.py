@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perfetto_autoviz.steps.patterns.kernels import Index, Order
+from perfetto_autoviz.steps.patterns.kernels import Index
 from perfetto_autoviz.steps.patterns.level import Runs
 
 Ints = NDArray[np.int64]
@@ -35,15 +35,15 @@ class Naming:
     parent_run: Index
 
 
-def name_loops(order: Order, runs: Runs, loops: int) -> Naming:
+def name_loops(dur: Ints, runs: Runs, loops: int) -> Naming:
     """Name loops by device time, those inside others after these.
 
     Args:
-        order: the kernels.
+        dur: duration of each kernel of the order in ns.
         runs: runs of all loops, a loop's number above those of all loops inside it.
         loops: number of loops.
     """
-    until = np.concatenate([[0], np.cumsum(order.dur)])
+    until = np.concatenate([[0], np.cumsum(dur)])
     spent = until[runs.stop] - until[runs.first]
     parent_run = _parent_runs(runs, loops)
     times = [int(spent[runs.loop == loop].sum()) for loop in range(loops)]

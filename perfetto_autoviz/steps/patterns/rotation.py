@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from perfetto_autoviz.steps.patterns.kernels import Order
 from perfetto_autoviz.steps.patterns.limits import DISTINCT_GAP, HINTED, PARTIAL, SAMPLED_COPIES
+from perfetto_autoviz.steps.patterns.line import Line
 from perfetto_autoviz.steps.patterns.substrings import Stretches, ranges
 
 Ints = NDArray[np.int64]
 
 
-def choose_rotation(found: Stretches, gap: Ints, hint: NDArray[np.int8]) -> int:
+def choose_rotation(found: Stretches, line: Line, order: Order) -> int:
     """The phase, counted from the stretches' origins, at which copies of a loop start.
 
     A known iteration decides, then a known layer, then a gap that is longer than all others;
@@ -21,17 +23,17 @@ def choose_rotation(found: Stretches, gap: Ints, hint: NDArray[np.int8]) -> int:
 
     Args:
         found: all stretches of one cyclic word.
-        gap: ns before each item, shape ``(items,)``.
-        hint: 2 where an iteration starts, 1 where a layer starts, shape ``(items,)``.
+        line: the sequence.
+        order: its kernels, for their gaps and for known starts.
     """
     period = int(found.period[0])
     copies = _sample(found, period)
-    table = copies[:, None] + np.arange(period)
+    table = line.first[copies[:, None] + np.arange(period)]
     for kind in (2, 1):
-        share = np.mean(hint[table] == kind, axis=0)
+        share = np.mean(order.hint[table] == kind, axis=0)
         if share.max() >= HINTED:
             return int(share.argmax())
-    typical = np.median(gap[table], axis=0)
+    typical = np.median(order.gap[table], axis=0)
     second, largest = np.sort(typical)[-2:]
     if largest > 0 and largest >= DISTINCT_GAP * max(second, 0):
         return int(typical.argmax())

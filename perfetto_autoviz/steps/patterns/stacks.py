@@ -40,11 +40,11 @@ class Copies:
 
 def find_copies(marks: Marks) -> Copies:
     """The copies that are marked on a line."""
-    item = np.flatnonzero(marks.loop >= 0)
-    run = marks.run[item]
-    first = np.flatnonzero(np.diff(run, prepend=-1) != 0)
-    last = np.concatenate([first[1:], [len(item)]]).astype(np.int64)[: len(first)] - 1
-    return Copies(marks.loop[item[first]].astype(np.int64), item[first], item[last] + 1)
+    change = np.flatnonzero(np.diff(marks.run, prepend=-1, append=-1))
+    start, stop = change[:-1], change[1:]
+    real = marks.run[start] >= 0
+    start, stop = start[real], stop[real]
+    return Copies(marks.loop[start].astype(np.int64), start, stop)
 
 
 def join_copies(line: Line, marks: Marks, sizes: list[int]) -> None:

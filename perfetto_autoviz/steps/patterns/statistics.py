@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,24 +33,42 @@ class Summary:
 def summarise(group: Index, dur: Ints, groups: int) -> Summary:
     """Summarise durations in ns by group, ``0 <= group < groups``."""
     longest = (1 << DUR_BITS) - 1
-    keyed = np.sort((group.astype(np.int64) << DUR_BITS) | np.clip(dur, 0, longest))
-    value = keyed & longest
+    value = np.clip(dur, 0, longest)
+    value |= group.astype(np.int64) << DUR_BITS
+    value.sort()
+    value &= longest
     count = np.bincount(group, minlength=groups).astype(np.int64)
+    summary = _empty(count)
     stop = np.cumsum(count)
-    start = stop - count
-    until = np.concatenate([[0], np.cumsum(value)])
-    total = until[stop] - until[start]
-    some = np.maximum(count, 1)
-    mean = total / some
-    apart = (dur - mean[group]) ** 2
-    std = np.sqrt(np.bincount(group, weights=apart, minlength=groups) / some)
+    for one in np.flatnonzero(count).tolist():
+        mine = value[stop[one] - count[one] : stop[one]]
+        summary.total[one], summary.mean[one], summary.std[one] = (
+            mine.sum(),
+            mine.mean(),
+            mine.std(),
+        )
+        middle = len(mine) // 2
+        summary.median[one] = (mine[middle] + mine[-1 - middle]) / 2
+        summary.least[one], summary.most[one] = mine[0], mine[-1]
+    return summary
 
-    def at(index: Ints) -> Ints:
-        inside = np.minimum(index, max(len(value) - 1, 0))
-        return np.where(count > 0, value[inside] if len(value) else 0, 0)
 
-    median = (at(start + (count - 1) // 2) + at(start + count // 2)) / 2
-    return Summary(count, total, mean, std, at(start), median, at(stop - 1))
+def _empty(count: Ints) -> Summary:
+    whole, real = np.zeros_like(count), np.zeros(len(count))
+    return Summary(
+        count=count,
+        total=whole,
+        mean=real,
+        std=real.copy(),
+        least=whole.copy(),
+        median=real.copy(),
+        most=whole.copy(),
+    )
+
+
+def merged(one: Summary, other: Summary) -> Summary:
+    """Two summaries whose groups are empty in one of them."""
+    return Summary(*(getattr(one, f.name) + getattr(other, f.name) for f in fields(Summary)))
 
 
 def count_variants(group: Index, variant: Ints, dur: Ints) -> Variants:
@@ -70,4 +88,4 @@ def typical_by_group(group: Index, value: Index, groups: int) -> Index:
     """The most frequent value of each group, the smallest of equals; 0 for an empty one."""
     wide = int(value.max(initial=0)) + 1
     tally = np.bincount(group.astype(np.int64) * wide + value, minlength=groups * wide)
-    return tally.reshape(groups, wide).argmax(axis=1).astype(np.int32)
+    return np.asarray(tally.reshape(groups, wide).argmax(axis=1), dtype=np.int32)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,8 @@ from perfetto_autoviz.steps.patterns.limits import SMALLEST_PERIOD, needed_match
 
 Ints = NDArray[np.int64]
 Names = NDArray[np.int32]
+
+Some = TypeVar("Some", Ints, Names)
 
 RADIX = 1 << 16
 """Below so many names numpy sorts them by radix, in linear time."""
@@ -71,8 +74,8 @@ def doubling(symbol: Names) -> Iterator[dict[int, Names]]:
     """Names of all substrings of lengths 1, 2, 4, …, until none comes twice.
 
     Yields:
-        After each doubling the names of all lengths so far, by length; the names of length
-        k have shape ``(len(symbol) - k + 1,)`` and count from 0 in order of appearance.
+        After each doubling the names by length k, an eighth of the longest one and above; they
+        have shape ``(len(symbol) - k + 1,)`` and count from 0 in order of appearance.
     """
     names = {1: _factorize(symbol)}
     length = 1
@@ -86,7 +89,9 @@ def doubling(symbol: Names) -> Iterator[dict[int, Names]]:
         pairs += codes[length:]
         length *= 2
         names[length] = _factorize(pairs)
+        del pairs
         yield names
+        names.pop(length // 8, None)
 
 
 def next_distance(codes: Names) -> Names:
@@ -125,11 +130,16 @@ def stretches(names: dict[int, Names], items: int, nats: float) -> Stretches:
     return _with_words(first[real], stop[real], period[real], names)
 
 
-def ranges(start: Ints, count: Ints) -> Ints:
-    """All integers of the ranges ``start`` to ``start + count``, one after the other."""
+def ranges(start: Some, count: NDArray[np.integer]) -> Some:
+    """All integers of the ranges ``start`` to ``start + count``, one after the other.
+
+    The result has the type of ``start``, which has to hold the number of all of them.
+    """
     total = int(count.sum())
-    offset = np.cumsum(count) - count
-    return np.arange(total, dtype=np.int64) + np.repeat(start - offset, count)
+    values = np.arange(total, dtype=start.dtype)
+    offset = (np.cumsum(count) - count).astype(start.dtype)
+    values += np.repeat(start - offset, count)
+    return values
 
 
 def _with_words(start: Ints, stop: Ints, period: Ints, names: dict[int, Names]) -> Stretches:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perfetto_autoviz.steps.patterns.kernels import Index, Order, RankKernels
+from perfetto_autoviz.steps.patterns.kernels import Index, Order, RankKernels, gather
 from perfetto_autoviz.steps.patterns.level import Runs
 from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, PLAIN
 from perfetto_autoviz.steps.patterns.loops import Loops
@@ -26,12 +28,19 @@ from perfetto_autoviz.steps.patterns.result import (
 )
 from perfetto_autoviz.steps.patterns.statistics import (
     count_variants,
+    merged,
     summarise,
     typical_by_group,
 )
 from perfetto_autoviz.steps.patterns.substrings import ranges
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Times:
+    ts: Ints
+    dur: Ints
 
 
 def build_tables(order: Order, loops: Loops, ranks: Sequence[RankKernels]) -> Patterns:
@@ -42,13 +51,16 @@ def build_tables(order: Order, loops: Loops, ranks: Sequence[RankKernels]) -> Pa
         loops: what was found in them.
         ranks: the ranks by number, as the order was made from.
     """
-    naming = name_loops(order, loops.runs, len(loops.words))
-    runs, new_row = _runs(order, loops.runs, naming)
+    times = _Times(
+        gather([one.ts for one in ranks], order), gather([one.dur for one in ranks], order)
+    )
+    naming = name_loops(times.dur, loops.runs, len(loops.words))
+    runs, new_row = _runs(order, times, loops.runs, naming)
     segments = _segments(loops, new_row)
     words = [loops.words[loop] for loop in naming.loops]
-    positions, variants = _positions(order, loops, naming, runs, segments, ranks)
+    positions, variants = _positions(order, times, loops, naming, runs, segments, ranks)
     return Patterns(
-        patterns=_patterns(order, words, naming, runs, positions),
+        patterns=_patterns(words, naming, runs, positions),
         positions=positions,
         variants=variants,
         runs=runs,
@@ -60,13 +72,13 @@ def build_tables(order: Order, loops: Loops, ranks: Sequence[RankKernels]) -> Pa
     )
 
 
-def _runs(order: Order, runs: Runs, naming: Naming) -> tuple[PatternRuns, Index]:
+def _runs(order: Order, times: _Times, runs: Runs, naming: Naming) -> tuple[PatternRuns, Index]:
     rank = np.array([track.rank for track in order.tracks], dtype=np.int32)
     track = (np.searchsorted(order.bounds(), runs.first, side="right") - 1).astype(np.int32)
     pattern_of = np.empty(len(naming.loops), dtype=np.int32)
     pattern_of[naming.loops] = np.arange(len(naming.loops), dtype=np.int32)
     pattern = pattern_of[runs.loop]
-    ts = order.ts[runs.first]
+    ts = times.ts[runs.first]
     sort = np.lexsort((runs.first, ts, rank[track] if len(track) else track, pattern))
     new_row = np.empty(len(runs) + 1, dtype=np.int32)
     new_row[sort] = np.arange(len(runs), dtype=np.int32)
@@ -85,7 +97,7 @@ def _runs(order: Order, runs: Runs, naming: Naming) -> tuple[PatternRuns, Index]
         first=runs.first[sort],
         last=runs.stop[sort] - np.int32(1),
         ts=ts[sort],
-        dur=_last_end(order, runs.first[sort], runs.stop[sort]) - ts[sort],
+        dur=_last_end(times, runs.first[sort], runs.stop[sort]) - ts[sort],
         missing=runs.missing[sort],
         extra=runs.extra[sort],
         swapped=runs.swapped[sort],
@@ -93,10 +105,10 @@ def _runs(order: Order, runs: Runs, naming: Naming) -> tuple[PatternRuns, Index]
     return table, new_row
 
 
-def _last_end(order: Order, first: Index, stop: Index) -> Ints:
+def _last_end(times: _Times, first: Index, stop: Index) -> Ints:
     if not len(first):
         return np.empty(0, dtype=np.int64)
-    end = np.append(order.ts + order.dur, np.iinfo(np.int64).min)
+    end = np.append(times.ts + times.dur, np.iinfo(np.int64).min)
     bounds = np.stack([first, stop], axis=1).ravel()
     return np.asarray(np.maximum.reduceat(end, bounds)[::2], dtype=np.int64)
 
@@ -112,6 +124,7 @@ def _segments(loops: Loops, new_row: Index) -> RunSegments:
 
 def _positions(
     order: Order,
+    times: _Times,
     loops: Loops,
     naming: Naming,
     runs: PatternRuns,
@@ -126,18 +139,16 @@ def _positions(
     inner = {one: pattern_of[loop] for one, loop in loops.meaning.items()}
     is_inner = np.isin(symbol, np.array(list(inner), dtype=np.int32))
     plain = segments.kind == PLAIN
-    kernel = ranges(segments.first[plain].astype(np.int64), segments.count[plain])
+    kernel = ranges(segments.first[plain], segments.count[plain])
     row = _rows(row_of, runs, segments, plain, segments.count[plain])
     stack = segments.kind == INNER
     stacks = _rows(row_of, runs, segments, stack, None)
-    span = _last_end(order, segments.first[stack], segments.first[stack] + segments.count[stack])
-    span -= order.ts[segments.first[stack]]
-    summary = summarise(
-        np.concatenate([row, stacks]),
-        np.concatenate([order.dur[kernel], span]),
-        len(symbol),
+    span = _last_end(times, segments.first[stack], segments.first[stack] + segments.count[stack])
+    span -= times.ts[segments.first[stack]]
+    summary = merged(
+        summarise(row, times.dur[kernel], len(symbol)), summarise(stacks, span, len(symbol))
     )
-    role = stream_roles(order, ranks)
+    role = stream_roles(order, times.dur, ranks)
     positions = Positions(
         pattern=np.repeat(np.arange(len(words)), sizes).astype(np.int32),
         position=ranges(np.zeros(len(words), dtype=np.int64), sizes).astype(np.int32),
@@ -152,7 +163,7 @@ def _positions(
         return positions, Variants(none.astype(np.int32), none, none, none)
     known = np.concatenate([shape for shape in shapes if shape is not None])
     variant = known[order.source[kernel]].astype(np.int64)
-    return positions, count_variants(row, variant, order.dur[kernel])
+    return positions, count_variants(row, variant, times.dur[kernel])
 
 
 def _rows(
@@ -165,30 +176,38 @@ def _rows(
     """Rows of the positions of the chosen segments, or of each of their kernels."""
     start = row_of[runs.pattern[segments.run[which]]] + segments.position[which]
     if count is not None:
-        start = ranges(start, count.astype(np.int64))
+        return ranges(start.astype(np.int32), count)
     return start.astype(np.int32)
 
 
-def stream_roles(order: Order, ranks: Sequence[RankKernels]) -> Index:
+def stream_roles(order: Order, dur: Ints, ranks: Sequence[RankKernels]) -> Index:
     """For each kernel the place of its stream among its device's, the busiest first."""
     role = np.zeros(len(order), dtype=np.int32)
     if not len(order):
         return role
-    stream = np.concatenate([one.stream for one in ranks])[order.source]
-    device = np.concatenate([one.device for one in ranks])[order.source]
-    rank = np.repeat([one.rank for one in ranks], [len(one) for one in ranks])[order.source]
-    edge = np.flatnonzero((np.diff(rank) != 0) | (np.diff(device) != 0)) + 1
-    for a, b in zip([0, *edge.tolist()], [*edge.tolist(), len(order)], strict=True):
+    stream = gather([one.stream for one in ranks], order)
+    bounds = _devices(order)
+    for a, b in pairwise(bounds):
         own, code = np.unique(stream[a:b], return_inverse=True)
-        busy = np.bincount(code, weights=order.dur[a:b], minlength=len(own))
+        busy = np.bincount(code, weights=dur[a:b], minlength=len(own))
         place = np.empty(len(own), dtype=np.int32)
         place[np.argsort(-busy, kind="stable")] = np.arange(len(own), dtype=np.int32)
         role[a:b] = place[code]
     return role
 
 
+def _devices(order: Order) -> list[int]:
+    """First kernel of each device of each rank and, last, the number of kernels."""
+    tracks = order.tracks
+    new = [
+        track.start
+        for before, track in zip((None, *tracks[:-1]), tracks, strict=True)
+        if before is None or (before.rank, before.device) != (track.rank, track.device)
+    ]
+    return [*new, len(order)]
+
+
 def _patterns(
-    order: Order,
     words: list[Index],
     naming: Naming,
     runs: PatternRuns,
