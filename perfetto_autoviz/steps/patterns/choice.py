@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from perfetto_autoviz.steps.patterns.align import align
 from perfetto_autoviz.steps.patterns.costs import Costs
 from perfetto_autoviz.steps.patterns.kernels import Index, Order
-from perfetto_autoviz.steps.patterns.limits import TOLERANCE, allowed_edits
+from perfetto_autoviz.steps.patterns.limits import (
+    MOST_COMPARED,
+    NOISE_COPIES,
+    NOISE_RATIO,
+    TOLERANCE,
+    allowed_edits,
+)
 from perfetto_autoviz.steps.patterns.line import FREE, Line, Marks
 from perfetto_autoviz.steps.patterns.substrings import Stretches, ranges
 
@@ -35,40 +41,44 @@ class Choice:
 class _Candidate:
     found: Stretches
     matches: int
+    copies: float
     later: bool
     ranks: frozenset[int]
     word: Index
 
 
+def repeated(found: Stretches, copies: int) -> Stretches:
+    """The stretches of words that repeat so many times in one of their stretches."""
+    enough = found.stop - found.start >= copies * found.period
+    return found.pick(np.isin(found.word, found.word[enough]))
+
+
 def choose_loops(line: Line, order: Order, costs: Costs, found: Stretches, length: int) -> Choice:
     """Split stretches into loops of this level and of later ones.
 
-    Inner loops come first: periods up to the named length; only where there are none, larger
-    ones that repeat but once and that longer names would therefore miss. What one rank
-    runs in place of another's similar loop is that loop with exceptions, no loop of its own.
+    Inner loops come first: periods up to the named length. Not a loop of its own is one
+    that is similar to a larger one and that either other ranks run in its place, or that
+    repeats a few times only: where a copy lacks an item, the items around it repeat once at
+    a wrong distance.
 
     Args:
         line: the sequence.
         order: the kernels, for their ranks.
         costs: what edits cost.
         found: the stretches that ``length`` could find.
-        length: longest named length.
+        length: longest period of this level.
     """
     candidates = sorted(
         (_candidate(line, order, one, length) for one in _by_word(found)),
         key=lambda one: (-one.matches, int(one.found.start[0])),
     )
-    own = [
-        one
-        for number, one in enumerate(candidates)
-        if not any(_stands_for(bigger, one, costs) for bigger in candidates[:number])
-    ]
-    now = [one for one in own if not one.later]
-    if not now:
-        now = [one for one in own if not _found_again(one.found, length)]
+    own: list[_Candidate] = []
+    for one in candidates:
+        if not any(_stands_for(larger, one, costs) for larger in own[:MOST_COMPARED]):
+            own.append(one)
     return Choice(
-        loops=tuple(one.found for one in now),
-        reserved=tuple(one.found for one in own if not any(one is chosen for chosen in now)),
+        loops=tuple(one.found for one in own if not one.later),
+        reserved=tuple(one.found for one in own if one.later),
     )
 
 
@@ -93,6 +103,8 @@ def trimmed(found: Stretches, marks: Marks) -> Stretches:
 def _by_word(found: Stretches) -> list[Stretches]:
     order = np.argsort(found.word, kind="stable")
     edges = np.flatnonzero(np.diff(found.word[order])) + 1
+    if not len(found):
+        return []
     return [found.pick(part) for part in np.split(order, edges)]
 
 
@@ -102,25 +114,23 @@ def _candidate(line: Line, order: Order, found: Stretches, length: int) -> _Cand
     return _Candidate(
         found=found,
         matches=int((found.stop - found.start - found.period).sum()),
+        copies=float(np.max((found.stop - found.start) / period)),
         later=period > length,
         ranks=frozenset(order.tracks[t].rank for t in np.unique(tracks).tolist()),
         word=line.symbol[origin : origin + period],
     )
 
 
-def _found_again(found: Stretches, length: int) -> bool:
-    """Whether names of twice the length find one of the stretches, too."""
-    return bool(np.any(found.stop - found.start >= 2 * length + found.period))
-
-
-def _stands_for(bigger: _Candidate, one: _Candidate, costs: Costs) -> bool:
-    """Whether one loop is what other ranks run in place of a bigger one."""
-    most = allowed_edits(len(bigger.word))
-    if not most or bigger.ranks & one.ranks or abs(len(bigger.word) - len(one.word)) > most:
+def _stands_for(larger: _Candidate, one: _Candidate, costs: Costs) -> bool:
+    """Whether a loop is a damaged form of another one that has more matches."""
+    most = allowed_edits(len(larger.word))
+    noise = one.copies < NOISE_COPIES and one.matches * NOISE_RATIO <= larger.matches
+    elsewhere = not larger.ranks & one.ranks
+    if not most or not (noise or elsewhere) or abs(len(larger.word) - len(one.word)) > most:
         return False
     twice = np.concatenate([one.word, one.word])
-    found = align(bigger.word, twice, len(one.word), costs)
-    return found.odd <= most and found.edits <= TOLERANCE * costs.of(bigger.word).sum()
+    found = align(larger.word, twice, len(one.word), costs)
+    return found.odd <= most and found.edits <= TOLERANCE * costs.of(larger.word).sum()
 
 
 def loop_sizes(loops: Sequence[Stretches]) -> list[int]:

@@ -25,6 +25,18 @@ one model, which are different loops, repeat on their own and are never absorbed
 PARTIAL = 0.5
 """Share of a loop that must have run for an incomplete copy at an end of a repeat."""
 
+CERTAIN_COPIES = 3
+"""Copies in a row that noise hardly makes: one missing kernel makes two, at a wrong distance."""
+
+NOISE_COPIES = 5
+"""Copies in a row from which on a loop is its own, however similar to a larger one."""
+
+NOISE_RATIO = 10
+"""How many times more matches the larger one must have for a shorter repeat to be its noise."""
+
+MOST_COMPARED = 32
+"""Loops of a level, the largest ones, that others may be damaged forms of."""
+
 UNBROKEN = 0.9
 """Share of a track between a loop's first and last copy that is the loop, if no outer loop is
 around it: strays and single other steps may lie between."""

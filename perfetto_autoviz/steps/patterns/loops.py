@@ -8,11 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perfetto_autoviz.steps.patterns.choice import Choice, choose_loops, loop_sizes, trimmed
+from perfetto_autoviz.steps.patterns.choice import (
+    Choice,
+    choose_loops,
+    loop_sizes,
+    repeated,
+    trimmed,
+)
 from perfetto_autoviz.steps.patterns.costs import Costs
 from perfetto_autoviz.steps.patterns.kernels import Index, Order
 from perfetto_autoviz.steps.patterns.level import Runs, Segments, collect, shifted, stacked
-from perfetto_autoviz.steps.patterns.limits import CHANCE, PARTIAL, SMALLEST_TOLERANT
+from perfetto_autoviz.steps.patterns.limits import (
+    CERTAIN_COPIES,
+    CHANCE,
+    PARTIAL,
+    SMALLEST_TOLERANT,
+)
 from perfetto_autoviz.steps.patterns.line import FREE, Line, Marks, blank, lay_out
 from perfetto_autoviz.steps.patterns.near import Search, mark_edges, mark_near_copies
 from perfetto_autoviz.steps.patterns.rotation import choose_rotation, copy_starts
@@ -78,19 +89,28 @@ def find_loops(order: Order) -> Loops:
 
 
 def _smallest(line: Line, order: Order, costs: Costs) -> _Level | None:
-    """The loops with the smallest periods, or None if the line has none."""
+    """The loops with the smallest periods, or None if the line has none.
+
+    What comes three times in a row decides; only where nothing does, what comes twice, and of
+    that what matches most.
+    """
     nats = surprise(line.symbol)
+    best, most = 0, 0
     for names in doubling(line.symbol):
+        length = max(names)
         found = stretches(names, len(line), nats)
-        if not len(found):
-            continue
-        choice = choose_loops(line, order, costs, found, max(names))
-        if not choice.loops:
-            continue
-        level = _mark(line, order, costs, choice, names, nats)
-        if level.words:
-            return level
-    return None
+        matches = int((found.stop - found.start - found.period).max(initial=0))
+        best, most = (length, matches) if matches > most else (best, most)
+        found = repeated(found, CERTAIN_COPIES)
+        choice = choose_loops(line, order, costs, found, length)
+        if choice.loops:
+            return _mark(line, order, costs, choice, names, nats)
+    if not most:
+        return None
+    names = next(names for names in doubling(line.symbol) if max(names) == best)
+    found = stretches(names, len(line), nats)
+    choice = choose_loops(line, order, costs, found, 2 * best)
+    return _mark(line, order, costs, choice, names, nats)
 
 
 def _mark(
