@@ -57,6 +57,10 @@ complete copies fit then. The gaps inside replayed graphs differ by less."""
 HINTED = 0.5
 """Share of the copies in which a known step or layer must start for it to decide."""
 
+COMMON_END = 0.3
+"""Share of a loop's repeats that end at the same place if something fixed follows them there;
+noise ends repeats anywhere."""
+
 SAMPLED_COPIES = 2000
 """Copies, evenly spaced, from which typical gaps are taken; medians are stable long before."""
 

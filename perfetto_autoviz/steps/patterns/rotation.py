@@ -6,7 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.patterns.kernels import Order
-from perfetto_autoviz.steps.patterns.limits import DISTINCT_GAP, HINTED, PARTIAL, SAMPLED_COPIES
+from perfetto_autoviz.steps.patterns.limits import (
+    COMMON_END,
+    DISTINCT_GAP,
+    HINTED,
+    PARTIAL,
+    SAMPLED_COPIES,
+)
 from perfetto_autoviz.steps.patterns.line import Line
 from perfetto_autoviz.steps.patterns.substrings import Stretches, ranges
 
@@ -16,10 +22,9 @@ Ints = NDArray[np.int64]
 def choose_rotation(found: Stretches, line: Line, order: Order) -> int:
     """The phase, counted from the stretches' origins, at which copies of a loop start.
 
-    A known iteration decides, then a known layer, then a gap that is longer than all others;
-    else as many complete copies as possible, and of equal ones the one after the largest
-    typical gap, the earliest if there are several. Where half a copy or more is left, it is
-    left at the front: the first layer differs, as it has no residual to add yet.
+    A known iteration decides, then a known layer, then a gap that is longer than all others,
+    then where repeats commonly start or end; else as many complete copies as possible, and of
+    equal ones the one after the largest typical gap, the earliest if there are several.
 
     Args:
         found: all stretches of one cyclic word.
@@ -37,14 +42,33 @@ def choose_rotation(found: Stretches, line: Line, order: Order) -> int:
     second, largest = np.sort(typical)[-2:]
     if largest > 0 and largest >= DISTINCT_GAP * max(second, 0):
         return int(typical.argmax())
+    fixed = _fixed_end(found, period)
+    if fixed is not None:
+        return fixed
     gain = complete_copies(found, period)
     best = np.flatnonzero(gain == gain.max())
-    end = int(np.bincount((found.stop - found.origin) % period, minlength=period).argmax())
-    if len(best) > PARTIAL * period and end in best:
-        return end
     best = best[typical[best] == typical[best].max()]
     first = (found.start[0] - found.origin[0]) % period
     return int(best[np.argmin((best - first) % period)])
+
+
+def _fixed_end(found: Stretches, period: int) -> int | None:
+    """The phase at which repeats commonly start or end, None if noise or the capture ends them.
+
+    What is left between the two is a part of a copy. A small part is what follows the loop
+    and happens to look like its start; a large one is a copy whose first kernels differ, as
+    the first layer has no residual to add yet.
+    """
+    starts = np.bincount((found.start - found.origin) % period, minlength=period)
+    stops = np.bincount((found.stop - found.origin) % period, minlength=period)
+    start, stop = int(starts.argmax()), int(stops.argmax())
+    if (stop - start) % period < PARTIAL * period:
+        common, phase = starts[start], start
+    else:
+        common, phase = stops[stop], stop
+    # A track's own ends are no evidence where there is but one repeat on each.
+    enough = common >= COMMON_END * len(found) and (common > 1 or phase == stop != start)
+    return phase if enough else None
 
 
 def complete_copies(found: Stretches, period: int) -> Ints:
