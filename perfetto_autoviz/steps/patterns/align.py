@@ -76,21 +76,23 @@ def align(word: Index, window: Index, expected: int, costs: EditCosts) -> Alignm
 
 def _trace(word: Index, window: Index, table: Ints, end: int, costs: EditCosts) -> Alignment:
     row, column, missing = len(word), end, 0
-    out = costs.of(word)
+    ahead = np.concatenate([[0], np.cumsum(costs.of(window))])
     swaps = {symbol: costs.swaps(symbol, window) for symbol in set(word.tolist())}
     places: list[tuple[int, int]] = []
     while row:
         here = table[row, column]
         swap = int(swaps[int(word[row - 1])][column - 1]) if column else 0
-        if column and here == table[row - 1, column - 1] + swap:
-            row, column = row - 1, column - 1
-            places.append((row, SWAPPED if swap else PLAIN))
-        elif here == table[row - 1, column] + out[row - 1]:
-            row -= 1
-            missing += 1
-        else:
+        extra = int(ahead[column] - ahead[column - 1]) if column else 0
+        # An extra item first: what is swapped at an edge would leave the true one outside.
+        if column and swap and here == table[row, column - 1] + extra:
             column -= 1
             places.append((-1, EXTRA))
+        elif column and here == table[row - 1, column - 1] + swap:
+            row, column = row - 1, column - 1
+            places.append((row, SWAPPED if swap else PLAIN))
+        else:
+            row -= 1
+            missing += 1
     position, kind = zip(*reversed(places), strict=True) if places else ((), ())
     return Alignment(
         edits=int(table[-1, end]),

@@ -103,9 +103,11 @@ def mark_near_copies(search: Search, *, exact: bool) -> None:
         if right - left < search.period - most:
             continue
         window = search.line.symbol[left:right]
-        key = (window.tobytes(), stop - left)
+        # Where the next copy follows, this one rather ends there than leaves a rest.
+        follows = right == high and _touches(search, high - 1, high - 1, -1)
+        key = (window.tobytes(), right - left if follows else stop - left)
         if key not in known:
-            known[key] = align(word, window, stop - left, search.costs)
+            known[key] = align(word, window, key[1], search.costs)
         found = known[key]
         if found.odd > most or found.edits > max(weight, 1):
             continue
