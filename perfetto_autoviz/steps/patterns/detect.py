@@ -8,12 +8,14 @@ import numpy as np
 
 from perfetto_autoviz.steps.patterns.kernels import (
     RankKernels,
+    gather,
     order_kernels,
     sorted_ranks,
 )
 from perfetto_autoviz.steps.patterns.line import EXTRA, INNER
 from perfetto_autoviz.steps.patterns.loops import Loops, find_loops
 from perfetto_autoviz.steps.patterns.result import Patterns, Places
+from perfetto_autoviz.steps.patterns.sides import attach_sides
 from perfetto_autoviz.steps.patterns.substrings import ranges
 from perfetto_autoviz.steps.patterns.tables import build_tables
 
@@ -35,11 +37,18 @@ def detect_patterns(ranks: Sequence[RankKernels]) -> Patterns:
     loops = find_loops(order_kernels(ordered, by_stream=False))
     by_stream = False
     if any(_streams(one) for one in ordered):
-        apart = find_loops(order_kernels(ordered, by_stream=True))
+        apart = _find_by_stream(ordered)
         by_stream = _placed(apart) > _placed(loops)
         loops = apart if by_stream else loops
     # Sorting once more costs less than keeping both orders in memory.
     return build_tables(order_kernels(ordered, by_stream=by_stream), loops, ordered)
+
+
+def _find_by_stream(ranks: Sequence[RankKernels]) -> Loops:
+    order = order_kernels(ranks, by_stream=True)
+    loops = find_loops(order)
+    ts, dur = gather([one.ts for one in ranks], order), gather([one.dur for one in ranks], order)
+    return attach_sides(order, ts, dur, loops)
 
 
 def kernel_places(patterns: Patterns) -> Places:

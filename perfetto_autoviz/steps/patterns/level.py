@@ -93,12 +93,21 @@ def collect(line: Line, marks: Marks, sizes: list[int], base: int) -> tuple[Runs
         swapped=swapped.astype(np.int32),
     )
     kind = kind + np.where(line.symbol[item] >= base, INNER, 0).astype(np.int8)
-    return runs, _segments(line, item, run, marks.position[item], kind)
-
-
-def _segments(line: Line, item: Index, run: Index, position: Index, kind: Kinds) -> Segments:
     first, stop = line.first[item], line.stop[item]
-    new = np.ones(len(item), dtype=bool)
+    return runs, join_segments(run, first, stop, marks.position[item], kind)
+
+
+def join_segments(run: Index, first: Index, stop: Index, position: Index, kind: Kinds) -> Segments:
+    """Join items that lie, and are placed, one after the other; shape ``(items,)`` each.
+
+    Args:
+        run: run of each item.
+        first: its first kernel.
+        stop: one past its last kernel.
+        position: its position, -1 for an extra one.
+        kind: its kind; inner loops are never joined.
+    """
+    new = np.ones(len(run), dtype=bool)
     follows = position[1:] == position[:-1] + 1
     new[1:] = (
         (run[1:] != run[:-1])
@@ -108,7 +117,7 @@ def _segments(line: Line, item: Index, run: Index, position: Index, kind: Kinds)
         | ~(follows | (kind[1:] == EXTRA))
     )
     head = np.flatnonzero(new)
-    tail = np.concatenate([head[1:], [len(item)]]).astype(np.int64)[: len(head)] - 1
+    tail = np.concatenate([head[1:], [len(run)]]).astype(np.int64)[: len(head)] - 1
     return Segments(
         run=run[head],
         first=first[head],

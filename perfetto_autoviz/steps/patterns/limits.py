@@ -69,6 +69,20 @@ STRUCTURAL_REPEATS = 3
 be part of an outer loop instead of noise in the inner one."""
 
 
+LONGEST_WINDOW = 1.5
+"""Times the usual distance of two runs from which on a pause lies between them."""
+
+WINDOW_BINS = 64
+"""Parts of a run among which the one where the fewest kernels of other streams start is found."""
+
+SIDE_SHARE = 0.5
+"""Share of a loop's runs beside which the same kernels must run to be part of it."""
+
+TOGETHER = 0.9
+"""Share of a loop's kernels that must go to another loop for it to be given up: its first or
+last runs may lie outside."""
+
+
 def needed_matches(period: NDArray[np.int64], items: int, surprise: float) -> NDArray[np.float64]:
     """Matches with the previous copy that chance doesn't explain.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.patterns.kernels import Index
-from perfetto_autoviz.steps.patterns.level import Runs
+from perfetto_autoviz.steps.patterns.level import Runs, Segments
 
 Ints = NDArray[np.int64]
 
@@ -35,16 +35,22 @@ class Naming:
     parent_run: Index
 
 
-def name_loops(dur: Ints, runs: Runs, loops: int) -> Naming:
+def name_loops(dur: Ints, runs: Runs, segments: Segments, loops: int) -> Naming:
     """Name loops by device time, those inside others after these.
 
     Args:
         dur: duration of each kernel of the order in ns.
+        segments: where the runs' kernels are.
         runs: runs of all loops, a loop's number above those of all loops inside it.
         loops: number of loops.
     """
     until = np.concatenate([[0], np.cumsum(dur)])
     spent = until[runs.stop] - until[runs.first]
+    beside = (segments.first < runs.first[segments.run]) | (
+        segments.first >= runs.stop[segments.run]
+    )
+    stop = segments.first[beside] + segments.count[beside]
+    np.add.at(spent, segments.run[beside], until[stop] - until[segments.first[beside]])
     parent_run = _parent_runs(runs, loops)
     times = [int(spent[runs.loop == loop].sum()) for loop in range(loops)]
     parents = [_parent(runs, spent, parent_run, loop) for loop in range(loops)]

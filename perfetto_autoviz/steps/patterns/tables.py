@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.patterns.kernels import Index, Order, RankKernels, gather
-from perfetto_autoviz.steps.patterns.level import Runs
 from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, PLAIN
 from perfetto_autoviz.steps.patterns.loops import Loops
 from perfetto_autoviz.steps.patterns.naming import Naming, name_loops
@@ -54,13 +53,13 @@ def build_tables(order: Order, loops: Loops, ranks: Sequence[RankKernels]) -> Pa
     times = _Times(
         gather([one.ts for one in ranks], order), gather([one.dur for one in ranks], order)
     )
-    naming = name_loops(times.dur, loops.runs, len(loops.words))
-    runs, new_row = _runs(order, times, loops.runs, naming)
+    naming = name_loops(times.dur, loops.runs, loops.segments, len(loops.words))
+    runs, new_row = _runs(order, times, loops, naming)
     segments = _segments(loops, new_row)
     words = [loops.words[loop] for loop in naming.loops]
     positions, variants = _positions(order, times, loops, naming, runs, segments, ranks)
     return Patterns(
-        patterns=_patterns(words, naming, runs, positions),
+        patterns=_patterns(words, naming, runs, segments, positions),
         positions=positions,
         variants=variants,
         runs=runs,
@@ -72,13 +71,14 @@ def build_tables(order: Order, loops: Loops, ranks: Sequence[RankKernels]) -> Pa
     )
 
 
-def _runs(order: Order, times: _Times, runs: Runs, naming: Naming) -> tuple[PatternRuns, Index]:
+def _runs(order: Order, times: _Times, loops: Loops, naming: Naming) -> tuple[PatternRuns, Index]:
+    runs = loops.runs
     rank = np.array([track.rank for track in order.tracks], dtype=np.int32)
     track = (np.searchsorted(order.bounds(), runs.first, side="right") - 1).astype(np.int32)
     pattern_of = np.empty(len(naming.loops), dtype=np.int32)
     pattern_of[naming.loops] = np.arange(len(naming.loops), dtype=np.int32)
     pattern = pattern_of[runs.loop]
-    ts = times.ts[runs.first]
+    ts, end = _spans(times, loops)
     sort = np.lexsort((runs.first, ts, rank[track] if len(track) else track, pattern))
     new_row = np.empty(len(runs) + 1, dtype=np.int32)
     new_row[sort] = np.arange(len(runs), dtype=np.int32)
@@ -97,12 +97,23 @@ def _runs(order: Order, times: _Times, runs: Runs, naming: Naming) -> tuple[Patt
         first=runs.first[sort],
         last=runs.stop[sort] - np.int32(1),
         ts=ts[sort],
-        dur=_last_end(times, runs.first[sort], runs.stop[sort]) - ts[sort],
+        dur=end[sort] - ts[sort],
         missing=runs.missing[sort],
         extra=runs.extra[sort],
         swapped=runs.swapped[sort],
     )
     return table, new_row
+
+
+def _spans(times: _Times, loops: Loops) -> tuple[Ints, Ints]:
+    """First start and last end of each run, kernels of side streams included."""
+    runs, segments = loops.runs, loops.segments
+    ts, end = times.ts[runs.first], _last_end(times, runs.first, runs.stop)
+    np.minimum.at(ts, segments.run, times.ts[segments.first])
+    np.maximum.at(
+        end, segments.run, _last_end(times, segments.first, segments.first + segments.count)
+    )
+    return ts, end
 
 
 def _last_end(times: _Times, first: Index, stop: Index) -> Ints:
@@ -211,9 +222,11 @@ def _patterns(
     words: list[Index],
     naming: Naming,
     runs: PatternRuns,
+    segments: RunSegments,
     positions: Positions,
 ) -> tuple[Pattern, ...]:
     found = []
+    sizes = np.bincount(segments.run, weights=segments.count, minlength=len(runs))
     for index, (name, word) in enumerate(zip(naming.names, words, strict=True)):
         mine = runs.pattern == index
         rows = positions.pattern == index
@@ -223,7 +236,7 @@ def _patterns(
                 level=naming.levels[index],
                 parent=naming.parents[index],
                 length=len(word),
-                kernels=int(np.median(runs.last[mine] - runs.first[mine] + 1)),
+                kernels=int(np.median(sizes[mine])),
                 ops=tuple(positions.op[rows].tolist()),
                 inner=tuple(positions.inner[rows].tolist()),
                 period=_period(runs, mine),

@@ -1,0 +1,132 @@
+"""Loops on several streams of a device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfetto_autoviz.steps.patterns import RankKernels, detect_patterns, kernel_places
+from tests.steps.patterns.sequences import runs_of, shape, text
+
+LAYER = "nqradgmus"
+LAYERS = 14
+STEPS = 8
+
+
+def steps_with_side(
+    side: str, jitter: int, rank: int = 0, moved: frozenset[int] = frozenset()
+) -> tuple[RankKernels, np.ndarray, np.ndarray]:
+    """Steps whose layers run ``side`` on a stream of its own, from about their middle on.
+
+    Args:
+        side: operations on the side stream in each layer.
+        jitter: largest shift of a side kernel in ns; kernels of the main stream last 100 ns.
+        rank: number of the rank.
+        moved: steps in which the main stream's fourth kernel of each layer runs on the side.
+
+    Returns:
+        The kernels, and for each its layer (counted through all steps, -1 outside) and
+        its position in the layer, the main stream's first.
+    """
+    rng = np.random.default_rng(rank + 1)
+    rows: list[tuple[int, int, int, int, int, int]] = []
+    now = 1_000
+    for step in range(STEPS):
+        for letter in "ABCDE":
+            rows.append((now, 100, 7, ord(letter), -1, -1))
+            now += 102
+        for layer in range(LAYERS):
+            number = step * LAYERS + layer
+            begin = now
+            for position, letter in enumerate(LAYER):
+                stream = 9 if position == 3 and step in moved else 7
+                rows.append((now, 100, stream, ord(letter), number, position))
+                now += 102
+            for nth, letter in enumerate(side):
+                shift = int(rng.integers(-jitter, jitter + 1))
+                start = begin + 350 + nth * 120 + shift
+                rows.append((start, 60, 9, ord(letter), number, len(LAYER) + nth))
+        for letter in "xyz":
+            rows.append((now, 100, 7, ord(letter), -1, -1))
+            now += 102
+        now += 900
+    ts, dur, stream, op, layer_of, place = np.array(rows).T
+    one = RankKernels(rank, np.zeros(len(ts), dtype=np.int64), stream, ts, dur, op)
+    return one, layer_of, place
+
+
+@pytest.mark.parametrize("side", ["c", "cc", "ces"])
+@pytest.mark.parametrize("jitter", [0, 55])
+def test_kernels_of_a_side_stream_join_the_layer(side: str, jitter: int) -> None:
+    one, layer, place = steps_with_side(side, jitter)
+    found = detect_patterns([one])
+    assert [(name, runs) for name, _, _, runs in shape(found)] == [
+        ("P1", STEPS),
+        ("P1.1", STEPS * LAYERS),
+    ]
+    pattern = found.patterns[1]
+    assert sorted(pattern.ops) == sorted(text(LAYER + side))
+    roles = found.positions.stream_role[found.positions.pattern == 1]
+    assert sorted(roles.tolist()) == [0] * len(LAYER) + [1] * len(side)
+    places = kernel_places(found)
+    inside = layer >= 0
+    assert np.all(places.pattern[inside] == 1)
+    numbers = found.runs.number[places.run[inside]]
+    assert np.array_equal(numbers, layer[inside])
+    pairs = np.unique(np.stack([place[inside], places.position[inside]]), axis=1)
+    assert pairs.shape[1] == len(LAYER + side)
+
+
+def test_a_replay_moves_a_kernel_to_another_stream() -> None:
+    one, layer, place = steps_with_side("", 0, moved=frozenset({2, 5}))
+    found = detect_patterns([one])
+    assert [(name, runs) for name, _, _, runs in shape(found)] == [
+        ("P1", STEPS),
+        ("P1.1", STEPS * LAYERS),
+    ]
+    places = kernel_places(found)
+    moved = (place == 3) & (layer >= 0)
+    assert len(np.unique(places.position[moved])) == 1
+    assert len(found.exceptions) == 0
+
+
+def test_side_streams_on_several_ranks() -> None:
+    ranks = [steps_with_side("ce", 50, rank)[0] for rank in range(3)]
+    found = detect_patterns(ranks)
+    assert [(p.name, p.ranks) for p in found.patterns] == [("P1", (0, 1, 2)), ("P1.1", (0, 1, 2))]
+    assert len(runs_of(found, "P1.1")) == 3 * STEPS * LAYERS
+
+
+def test_spans_hold_the_kernels_of_all_streams() -> None:
+    one, layer, _ = steps_with_side("ces", 55)
+    found = detect_patterns([one])
+    mine = found.runs.pattern == 1
+    for number, ts, dur in zip(
+        found.runs.number[mine], found.runs.ts[mine], found.runs.dur[mine], strict=True
+    ):
+        kernels = layer == number
+        assert ts == one.ts[kernels].min()
+        assert ts + dur == (one.ts + one.dur)[kernels].max()
+
+
+def test_strays_of_another_stream_stay_outside() -> None:
+    one, layer, _ = steps_with_side("", 0)
+    rng = np.random.default_rng(3)
+    at = np.sort(rng.integers(one.ts[0], one.ts[-1], 25))
+    strays = {
+        "device": np.zeros(25, dtype=np.int64),
+        "stream": np.full(25, 3),
+        "ts": at,
+        "dur": np.full(25, 5),
+        "op": np.full(25, 77),
+    }
+    both = RankKernels(
+        0, **{name: np.concatenate([getattr(one, name), new]) for name, new in strays.items()}
+    )
+    found = detect_patterns([both])
+    assert [(name, runs) for name, _, _, runs in shape(found)] == [
+        ("P1", STEPS),
+        ("P1.1", STEPS * LAYERS),
+    ]
+    assert len(found.exceptions) == 0
+    assert np.all(kernel_places(found).run[len(layer) :] == -1)
