@@ -20,8 +20,8 @@ class EditCosts(Protocol):
     def of(self, symbols: Index) -> Ints:
         """Cost of leaving each symbol out, or of putting it in."""
 
-    def swaps(self, symbol: int, window: Index) -> Ints:
-        """Cost of each symbol of a window in the place of one; 0 where they are equal."""
+    def swaps(self, word: Index, window: Index) -> dict[int, Ints]:
+        """By symbol of a word, the cost of each symbol of a window in its place."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def align(word: Index, window: Index, expected: int, costs: EditCosts) -> Alignm
     """
     out = costs.of(word)
     ahead = np.concatenate([[0], np.cumsum(costs.of(window))])
-    swaps = {symbol: costs.swaps(symbol, window) for symbol in set(word.tolist())}
+    swaps = costs.swaps(word, window)
     table = np.zeros((len(word) + 1, len(window) + 1), dtype=np.int64)
     for row, symbol in enumerate(word.tolist(), start=1):
         best = table[row - 1] + out[row - 1]
@@ -71,13 +71,11 @@ def align(word: Index, window: Index, expected: int, costs: EditCosts) -> Alignm
         table[row] = np.minimum.accumulate(best - ahead) + ahead
     ends = np.flatnonzero(table[-1] == table[-1].min())
     end = int(ends[np.argmin(np.abs(ends - expected))])
-    return _trace(word, window, table, end, costs)
+    return _trace(word, table, end, ahead, swaps)
 
 
-def _trace(word: Index, window: Index, table: Ints, end: int, costs: EditCosts) -> Alignment:
+def _trace(word: Index, table: Ints, end: int, ahead: Ints, swaps: dict[int, Ints]) -> Alignment:
     row, column, missing = len(word), end, 0
-    ahead = np.concatenate([[0], np.cumsum(costs.of(window))])
-    swaps = {symbol: costs.swaps(symbol, window) for symbol in set(word.tolist())}
     places: list[tuple[int, int]] = []
     while row:
         here = table[row, column]

@@ -41,17 +41,23 @@ class Costs:
         """Kernels of each item, shape as ``symbols``."""
         return self.weight[symbols]
 
-    def swaps(self, symbol: int, window: Index) -> Ints:
-        """Cost of each item of a window in the place of a symbol; 0 where they are equal."""
-        cost: Ints = np.maximum(self.weight[window], self.weight[symbol])
-        if symbol >= self.base:
-            for other in np.unique(window[window >= self.base]).tolist():
+    def swaps(self, word: Index, window: Index) -> dict[int, Ints]:
+        """By symbol of a word, the cost of each item of a window in its place; 0 if equal."""
+        weight = self.weight[window]
+        loops = set(window[window >= self.base].tolist())
+        table: dict[int, Ints] = {}
+        for symbol in set(word.tolist()):
+            cost = np.maximum(weight, self.weight[symbol])
+            for other in loops if symbol >= self.base else ():
                 cost[window == other] = self.distance(symbol, other)
-        cost[window == symbol] = 0
-        return cost
+            cost[window == symbol] = 0
+            table[symbol] = cost
+        return table
 
     def distance(self, one: int, other: int) -> int:
         """Kernels by which a repeat of one loop differs from a repeat of another."""
+        if one == other:
+            return 0
         key = (min(one, other), max(one, other))
         if key not in self._known:
             self._known[key] = self._distance(*key)

@@ -12,11 +12,12 @@ from perfetto_autoviz.steps.patterns.kernels import (
     order_kernels,
     sorted_ranks,
 )
-from perfetto_autoviz.steps.patterns.line import EXTRA, INNER
+from perfetto_autoviz.steps.patterns.limits import MORE_SEQUENCES, SAMPLE_LENGTH
+from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, lay_out
 from perfetto_autoviz.steps.patterns.loops import Loops, find_loops
 from perfetto_autoviz.steps.patterns.result import Patterns, Places
 from perfetto_autoviz.steps.patterns.sides import attach_sides
-from perfetto_autoviz.steps.patterns.substrings import ranges
+from perfetto_autoviz.steps.patterns.substrings import count_substrings, ranges
 from perfetto_autoviz.steps.patterns.tables import build_tables
 
 
@@ -34,14 +35,32 @@ def detect_patterns(ranks: Sequence[RankKernels]) -> Patterns:
         UsageError: two ranks have the same number, or there are too many kernels.
     """
     ordered = sorted_ranks(ranks)
-    loops = find_loops(order_kernels(ordered, by_stream=False))
     by_stream = False
     if any(_streams(one) for one in ordered):
-        apart = _find_by_stream(ordered)
-        by_stream = _placed(apart) > _placed(loops)
-        loops = apart if by_stream else loops
+        by_stream, loops = _better_reading(ordered)
+    else:
+        loops = find_loops(order_kernels(ordered, by_stream=False))
     # Sorting once more costs less than keeping both orders in memory.
     return build_tables(order_kernels(ordered, by_stream=by_stream), loops, ordered)
+
+
+def _better_reading(ranks: Sequence[RankKernels]) -> tuple[bool, Loops]:
+    """Whether to read streams one by one, and the loops found so.
+
+    Streams that interleave differently from run to run make many different sequences of a
+    few kernels; reading them by time is then neither quick nor of use.
+    """
+    device, stream = (
+        count_substrings(lay_out(order_kernels(ranks, by_stream=by_stream)).symbol, SAMPLE_LENGTH)
+        for by_stream in (False, True)
+    )
+    if stream > MORE_SEQUENCES * device:
+        return False, find_loops(order_kernels(ranks, by_stream=False))
+    apart = _find_by_stream(ranks)
+    if device > MORE_SEQUENCES * stream:
+        return True, apart
+    loops = find_loops(order_kernels(ranks, by_stream=False))
+    return (True, apart) if _placed(apart) > _placed(loops) else (False, loops)
 
 
 def _find_by_stream(ranks: Sequence[RankKernels]) -> Loops:

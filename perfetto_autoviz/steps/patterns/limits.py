@@ -69,8 +69,14 @@ STRUCTURAL_REPEATS = 3
 be part of an outer loop instead of noise in the inner one."""
 
 
+SAMPLE_LENGTH = 16
+"""Kernels of the short sequences that are counted to compare two readings; about a layer."""
+
+MORE_SEQUENCES = 4
+"""How many times more different short sequences mark a reading of streams as the worse one."""
+
 LONGEST_WINDOW = 1.5
-"""Times the usual distance of two runs from which on a pause lies between them."""
+"""Times the usual distance of two runs after which what starts belongs to a run no more."""
 
 WINDOW_BINS = 64
 """Parts of a run among which the one where the fewest kernels of other streams start is found."""

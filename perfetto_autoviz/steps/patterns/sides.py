@@ -130,8 +130,8 @@ def _beside(
     shift = _emptiest(np.concatenate([np.empty(0), *phases]))
     found_run, found_kernel = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for main in sides:
-        start, length = windows[main]
-        nth = _inside(start + (shift * length).astype(np.int64), length, state.ts[free[main]])
+        start, length, typical = windows[main]
+        nth = _inside(start + round(shift * typical), length, state.ts[free[main]])
         found_run.append(np.flatnonzero(track == main)[nth[nth >= 0]])
         found_kernel.append(free[main][nth >= 0])
     run, kernel = np.concatenate(found_run), np.concatenate(found_kernel)
@@ -150,14 +150,14 @@ def _free(state: _State, tracks: Sequence[int], loose: set[int]) -> Ints:
     return kernel[np.isin(owner, [-1, *loose, *state.dropped])]
 
 
-def _windows(state: _State, rows: Ints) -> tuple[Ints, Ints]:
-    """Start of each run, and ns to the next one, or as long as usual where a pause follows."""
+def _windows(state: _State, rows: Ints) -> tuple[Ints, Ints, int]:
+    """Start of each run; ns to the next one, less where a pause follows; ns between most."""
     start = state.ts[state.loops.runs.first[rows]]
     apart = np.diff(start)
     last = state.loops.runs.stop[rows[-1:]] - 1
     typical = int(np.median(apart)) if len(apart) else int((state.ts[last] - start[-1:]).sum())
-    length = np.append(apart, typical)
-    return start, np.where(length > LONGEST_WINDOW * typical, typical, length)
+    longest = int(LONGEST_WINDOW * typical)
+    return start, np.minimum(np.append(apart, longest), longest), typical
 
 
 def _inside(start: Ints, length: Ints, ts: Ints) -> Ints:
@@ -166,15 +166,16 @@ def _inside(start: Ints, length: Ints, ts: Ints) -> Ints:
     return np.where((nth < 0) | late, -1, nth)
 
 
-def _phase(start: Ints, length: Ints, ts: Ints) -> NDArray[np.float64]:
+def _phase(start: Ints, length: Ints, typical: int, ts: Ints) -> NDArray[np.float64]:
     nth = _inside(start, length, ts)
     here = nth >= 0
-    return (ts[here] - start[nth[here]]) / np.maximum(length[nth[here]], 1)
+    return (ts[here] - start[nth[here]]) / max(typical, 1)
 
 
 def _emptiest(phase: NDArray[np.float64]) -> float:
     """Where to part neighbours: the middle of the widest part of a run where little starts."""
-    count = np.bincount((phase * WINDOW_BINS).astype(np.int64), minlength=WINDOW_BINS)[:WINDOW_BINS]
+    share = (phase[phase < 1] * WINDOW_BINS).astype(np.int64)
+    count = np.bincount(share, minlength=WINDOW_BINS)
     quiet = np.flatnonzero(count > count.mean() / 2)
     if not len(quiet):
         return 0.0

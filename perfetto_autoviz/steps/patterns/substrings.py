@@ -94,6 +94,19 @@ def doubling(symbol: Names) -> Iterator[dict[int, Names]]:
         names.pop(length // 8, None)
 
 
+def count_substrings(symbol: Names, length: int) -> int:
+    """Number of different substrings of a length, a power of two.
+
+    If all are different already at a smaller length, their number is that of this length.
+    """
+    count = 0
+    for names in doubling(symbol):
+        count = int(names[max(names)].max()) + 1
+        if max(names) == length:
+            break
+    return count
+
+
 def next_distance(codes: Names) -> Names:
     """Distance to the next item with the same code, 0 where there is none."""
     narrow = codes.astype(np.uint16) if len(codes) and codes.max() < RADIX else codes
