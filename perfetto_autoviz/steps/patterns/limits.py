@@ -45,6 +45,10 @@ LARGEST_EDGE = 2000
 """Items of the largest loop whose first or last copy may be incomplete: the comparison takes
 time and memory by the square of it. Steps of inner loops have some tens."""
 
+LARGEST_PAIR = 200
+"""Positions of the largest loop that may be two kinds of layer in turn; measured layers have up
+to 25."""
+
 COUNT_RATIO = 4
 """How much more often a loop must repeat at one place than at another for the two places to
 differ: a draft model has one layer or a few, its target dozens; a missing or an extra

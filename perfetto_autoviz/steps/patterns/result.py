@@ -34,6 +34,8 @@ class Pattern:
         time: device time of all its runs in ns: durations of all kernels from the first to
             the last of each run.
         ranks: ranks that run it.
+        parts: first positions of its two similar parts, if it is two kinds of layer in turn; a
+            run is two layers then. Empty otherwise.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Pattern:
     period: int
     time: int
     ranks: tuple[int, ...]
+    parts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

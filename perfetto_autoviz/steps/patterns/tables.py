@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.patterns.kernels import Index, Order, RankKernels, gather
+from perfetto_autoviz.steps.patterns.kinds import similar_parts
 from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, PLAIN
 from perfetto_autoviz.steps.patterns.loops import Loops
 from perfetto_autoviz.steps.patterns.naming import Naming, name_loops
@@ -242,6 +243,7 @@ def _patterns(
                 period=_period(runs, mine),
                 time=naming.times[index],
                 ranks=tuple(np.unique(runs.rank[mine]).tolist()),
+                parts=similar_parts(word),
             )
         )
     return tuple(found)

@@ -12,24 +12,24 @@ from perfetto_autoviz.steps.patterns import detect_patterns, kernel_places
 from tests.steps.patterns.sequences import read_capture, runs_of
 
 SERVING = {
-    "vllm_gptoss20b_mi300x_decode/graph_execution.json.gz": (12, 35),
-    "sglang_qwen3-8b_mi300x_decode/sglang_Qwen3-8B_decode.json.gz": (36, 15),
-    "vllm_gptoss120b_b200_tp8_prefill/eager_trace.json.gz": (18, 50),
+    "vllm_gptoss20b_mi300x_decode/graph_execution.json.gz": (24, 35, 2),
+    "sglang_qwen3-8b_mi300x_decode/sglang_Qwen3-8B_decode.json.gz": (36, 15, 1),
+    "vllm_gptoss120b_b200_tp8_prefill/eager_trace.json.gz": (36, 50, 2),
     "sglang_qwen3-30b-a3b_mi300x_vs_b300_decode/MI300/"
-    "1782859605.7198358-TP-0-DECODE.trace.json.gz": (48, 16),
+    "1782859605.7198358-TP-0-DECODE.trace.json.gz": (48, 16, 1),
     "sglang_qwen3-30b-a3b_mi300x_vs_b300_decode/B300/"
-    "1782799835.6885648-TP-0-DECODE.trace.json.gz": (48, 14),
+    "1782799835.6885648-TP-0-DECODE.trace.json.gz": (48, 14, 1),
 }
-"""Runs of the layer loop, and kernels of one: layers of two kinds in turn make pairs, so that
-both gpt-oss models have half as many runs as layers (24 and 36)."""
+"""Layers, kernels of a run of the loop, and layers in one: two kinds in turn make pairs."""
 
 
 @pytest.mark.parametrize("name", SERVING)
 def test_layers_of_serving_steps(corpus: Path, name: str) -> None:
-    runs, length = SERVING[name]
+    layers, length, each = SERVING[name]
     found = detect_patterns([read_capture(corpus / "llm_serving" / name)])
     assert [(p.name, p.length, p.kernels) for p in found.patterns] == [("P1", length, length)]
-    assert len(runs_of(found, "P1")) == runs
+    assert max(len(found.patterns[0].parts), 1) == each
+    assert len(runs_of(found, "P1")) * each == layers
 
 
 def test_forty_training_steps(corpus: Path) -> None:

@@ -108,7 +108,8 @@ def test_two_kinds_of_layer_in_turn() -> None:
     step = "ABC" + ("nqradgmus" + "nqrabhgmus") * 8 + "xyz"
     found = detect_patterns([kernels(text(step * 4))])
     outer, pair = found.patterns[:2]
-    assert (pair.name, pair.length) == ("P1.1", 19)
+    assert (pair.name, pair.length, len(pair.parts)) == ("P1.1", 19, 2)
+    assert outer.parts == ()
     assert len(runs_of(found, "P1.1")) == 4 * 8
     assert len(runs_of(found, "P1")) == 4
     assert outer.kernels == len(step)
