@@ -123,14 +123,21 @@ def _candidate(line: Line, order: Order, found: Stretches, length: int) -> _Cand
 
 def _stands_for(larger: _Candidate, one: _Candidate, costs: Costs) -> bool:
     """Whether a loop is a damaged form of another one that has more matches."""
-    most = allowed_edits(len(larger.word))
-    noise = one.copies < NOISE_COPIES and one.matches * NOISE_RATIO <= larger.matches
-    elsewhere = not larger.ranks & one.ranks
-    if not most or not (noise or elsewhere) or abs(len(larger.word) - len(one.word)) > most:
-        return False
-    twice = np.concatenate([one.word, one.word])
-    found = align(larger.word, twice, len(one.word), costs)
-    return found.odd <= most and found.edits <= TOLERANCE * costs.of(larger.word).sum()
+    size, most = len(larger.word), allowed_edits(len(larger.word))
+    if most and not larger.ranks & one.ranks and abs(size - len(one.word)) <= most:
+        return _similar(larger.word, one.word, costs)
+    copies = larger.matches / size
+    noise = one.copies < NOISE_COPIES and len(one.found) * NOISE_RATIO <= copies
+    # Noise repeats a part of the larger loop, and so may an inner loop, but in each copy.
+    return noise and len(one.word) <= size + most and _similar(one.word, larger.word, costs)
+
+
+def _similar(word: Index, cycle: Index, costs: Costs) -> bool:
+    """Whether a word is found, all but a few items, in the repeats of another."""
+    found = align(word, np.concatenate([cycle, cycle]), len(word), costs)
+    return found.odd <= allowed_edits(len(word)) and found.edits <= TOLERANCE * int(
+        costs.of(word).sum()
+    )
 
 
 def loop_sizes(loops: Sequence[Stretches]) -> list[int]:

@@ -32,7 +32,8 @@ NOISE_COPIES = 5
 """Copies in a row from which on a loop is its own, however similar to a larger one."""
 
 NOISE_RATIO = 10
-"""How many times more matches the larger one must have for a shorter repeat to be its noise."""
+"""How many times more copies the larger one must have than there are shorter repeats for these
+to be its noise; an inner loop repeats in every copy."""
 
 MOST_COMPARED = 32
 """Loops of a level, the largest ones, that others may be damaged forms of."""

@@ -100,8 +100,9 @@ def shape(found: Patterns) -> list[tuple[str, int, int, int]]:
 def agreement(found: Patterns, truths: Sequence[Truth], keep: Sequence[np.ndarray]) -> float:
     """Share of kernels whose pattern and position mean the true part and position.
 
-    A place means the true place that most of its kernels have, so that a pattern's rotation
-    doesn't matter. Steps of other parts of a model (drafts) have places of their own.
+    Each place found means the true place that most of its kernels have, so that a pattern's
+    rotation doesn't matter, and each true place means one place found; the smaller share counts,
+    so that neither merging places nor splitting them helps.
 
     Args:
         found: what was detected.
@@ -109,17 +110,22 @@ def agreement(found: Patterns, truths: Sequence[Truth], keep: Sequence[np.ndarra
         keep: which kernels of the truth each rank had.
     """
     places = kernel_places(found)
-    columns = [
-        np.concatenate(
-            [truth.kernels[name][mine] for truth, mine in zip(truths, keep, strict=True)]
-        )
-        for name in ("part", "position", "iteration")
-    ]
-    true = columns[0] * 10_000 + columns[1]
     mine = np.where(places.position < 0, -1, places.pattern * 10_000 + places.position)
-    inside = columns[2] >= 0
-    pairs, count = np.unique(
-        np.stack([mine, true])[:, inside & (mine >= 0)], axis=1, return_counts=True
-    )
-    right = sum(int(count[pairs[0] == place].max()) for place in np.unique(pairs[0]))
-    return right / int(inside.sum())
+    true = np.concatenate([_places(one)[kept] for one, kept in zip(truths, keep, strict=True)])
+    mine, true = mine[true >= 0], true[true >= 0]
+    placed = mine >= 0
+    pairs, count = np.unique(np.stack([mine[placed], true[placed]]), axis=1, return_counts=True)
+    right = [sum(int(count[side == place].max()) for place in np.unique(side)) for side in pairs]
+    return min(right) / len(true)
+
+
+def _places(truth: Truth) -> np.ndarray:
+    """A number per true part and position, -1 outside iterations.
+
+    What a draft model runs around its layer is another part than what its target runs there.
+    """
+    columns = truth.kernels
+    drafts = [one.index for one in truth.iterations if one.phase == "draft"]
+    draft = np.isin(columns["iteration"], drafts) & (columns["layer"] < 0)
+    place = columns["part"] * 10_000 + columns["position"] + 1_000_000 * draft
+    return np.where(columns["iteration"] >= 0, place, -1)
