@@ -86,7 +86,8 @@ def main() -> int:
         seconds, size, patterns, placed = measure(chosen)
         rate = seconds / chosen * 1e6
         sys.stdout.write(
-            f"| {chosen:,} | {seconds:.2f} | {rate:.2f} | {size:.0f} | {patterns} | {placed:.2%} |\n"
+            f"| {chosen:,} | {seconds:.2f} | {rate:.2f} | {size:.0f}"
+            f" | {patterns} | {placed:.2%} |\n"
         )
         return int(rate > MOST_SECONDS or size > MOST_BYTES)
     sys.stdout.write("| kernels | s | s per million | bytes per kernel | patterns | placed |\n")
