@@ -13,6 +13,7 @@ from perfetto_autoviz import sqlpackage
 from perfetto_autoviz.engine import Engine, start_engine
 from perfetto_autoviz.push import derived_types, push_table
 from perfetto_autoviz.session import Session
+from perfetto_autoviz.steps import STEPS, SetStep
 
 T = TypeVar("T")
 
@@ -43,7 +44,10 @@ class RankSet:
         self.run_id = run_id
         self._trace_processor = trace_processor
         self._hub: Engine | None = None
+        for session in self.sessions.values():
+            session.make_together = self._make_together
         self._on_hub: set[str] = set()
+        self._done: set[str] = set()
 
     def __enter__(self) -> RankSet:
         return self
@@ -69,8 +73,10 @@ class RankSet:
         Returns:
             The rows of all ranks, in order of rank, with a leading column ``rank``.
         """
-        frames = self.on_each(lambda session: session.query(sql))
-        return _stacked(frames)
+        # Before the ranks part: a step over all of them reads from all of them.
+        for step in next(iter(self.sessions.values())).set_steps(sql):
+            self._make_together(step)
+        return _stacked(self.on_each(lambda session: session.query(sql)))
 
     def query_all(self, sql: str) -> pd.DataFrame:
         """Runs SQL once, over the public relations of all ranks together.
@@ -86,6 +92,29 @@ class RankSet:
                 push_table(hub, name, frame, derived_types(frame))
                 self._on_hub.add(name)
         return hub.query(sqlpackage.without_includes(sql))
+
+    def relations(self) -> dict[int, dict[str, pd.DataFrame]]:
+        """The frames of all stored relations, by rank and short name; made first if need be."""
+        for step in STEPS:
+            if isinstance(step, SetStep):
+                self._make_together(step)
+        return self.on_each(lambda session: session.relations())
+
+    def _make_together(self, step: SetStep) -> None:
+        if step.name in self._done:
+            return
+        self._done.add(step.name)
+        live = {rank: session for rank, session in self.sessions.items() if not session.stored}
+        with ThreadPoolExecutor(max_workers=len(self.sessions)) as pool:
+            inputs = dict(
+                zip(
+                    live, pool.map(lambda session: session.inputs(step), live.values()), strict=True
+                )
+            )
+        options = next(iter(self.sessions.values())).options
+        for rank, frames in (step.run(inputs, options) if inputs else {}).items():
+            for name, frame in frames.items():
+                live[rank].provide(name, frame)
 
     def on_each(self, work: Callable[[Session], T]) -> dict[int, T]:
         """Does work on the session of every rank, several at once; results by rank."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -15,12 +15,29 @@ from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.ingest import Capture
 from perfetto_autoviz.push import push_table
 from perfetto_autoviz.relations import RELATIONS, Relation, SqlType
-from perfetto_autoviz.steps import STEPS, Options, Step
+from perfetto_autoviz.steps import STEPS, Frames, Options, SetStep, Step
 
 _log = logging.getLogger("perfetto_autoviz.session")
 
 _RELATIONS: dict[str, Relation] = {relation.name: relation for relation in RELATIONS}
-_MAKERS: dict[str, Step] = {relation.name: step for step in STEPS for relation in step.makes}
+_MAKERS: dict[str, Step | SetStep] = {
+    relation.name: step for step in STEPS for relation in step.makes
+}
+
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    read.relation: tuple(
+        dict.fromkeys(
+            column
+            for step in STEPS
+            for other in step.reads
+            if other.relation == read.relation
+            for column in other.columns
+        )
+    )
+    for step in STEPS
+    for read in step.reads
+}
+"""All that any step reads of a relation, so that it is fetched once."""
 
 # The text that stands for a source module whose relation the session pushes itself.
 _PUSHED = "-- The session pushes this relation."
@@ -37,6 +54,7 @@ class Session:
         capture: what the scan of the file found.
         stored: whether the relations are read from the annotation tracks of an enriched
             trace instead of being made by the steps.
+        make_together: runs a step that works on all ranks; a rank set puts its own here.
     """
 
     def __init__(
@@ -60,7 +78,10 @@ class Session:
         self.stored = stored
         self.options = options or Options()
         self._frames: dict[str, pd.DataFrame] = {}
+        self._read_once: dict[str, pd.DataFrame] = {}
         self._included: set[str] = set()
+        self._unpushed: set[str] = set()
+        self.make_together: Callable[[SetStep], None] = self._make_alone
         self._register()
 
     def __enter__(self) -> Session:
@@ -123,6 +144,7 @@ class Session:
             relation = sqlpackage.source_relation(needed)
             if relation and not self.stored:
                 self._make(relation)
+                self._push(relation)
         self.engine.execute(f"INCLUDE PERFETTO MODULE {module}")
         self._included.update((module, *sqlpackage.included(module)))
 
@@ -154,6 +176,19 @@ class Session:
         self._make(name)
         return self._frames[name]
 
+    def set_steps(self, sql: str) -> list[SetStep]:
+        """Steps over all ranks that a statement needs and that have not run."""
+        if self.stored:
+            return []
+        needed = {
+            sqlpackage.source_relation(name)
+            for module in sqlpackage.modules_needed(sql)
+            for name in sqlpackage.included(module)
+        }
+        missing = [name for name in _MAKERS if name in needed and name not in self._frames]
+        steps = [_MAKERS[name] for name in missing]
+        return [step for step in dict.fromkeys(steps) if isinstance(step, SetStep)]
+
     def relations(self) -> dict[str, pd.DataFrame]:
         """The frames of all stored relations by short name, made first if need be."""
         return {name: self.relation(name) for name in _RELATIONS}
@@ -172,15 +207,38 @@ class Session:
             return
         step = _MAKERS[relation]
         _log.info("%s", step.name)
-        inputs = {read.relation: self._read(read.relation, read.columns) for read in step.reads}
-        for name, frame in step.run(inputs, self.options).items():
+        if isinstance(step, Step):
+            self._provide_all(step.run(self.inputs(step), self.options))
+        else:
+            self.make_together(step)
+
+    def inputs(self, step: Step | SetStep) -> Frames:
+        """The frames that a step reads; those that are stored relations are made first."""
+        return {read.relation: self._read(read.relation, read.columns) for read in step.reads}
+
+    def _make_alone(self, step: SetStep) -> None:
+        rank = self.rank or 0
+        self._provide_all(step.run({rank: self.inputs(step)}, self.options)[rank])
+
+    def _provide_all(self, frames: Mapping[str, pd.DataFrame]) -> None:
+        for name, frame in frames.items():
             self.provide(name, frame)
+
+    def _push(self, name: str) -> None:
+        """Pushes a relation when SQL first reads it; many are only written to a file."""
+        if name in self._unpushed:
+            relation = _RELATIONS[name]
+            push_table(self.engine, relation.source, self._frames[name], relation.types)
+            self._unpushed.remove(name)
 
     def _read(self, relation: str, columns: Iterable[str]) -> pd.DataFrame:
         name = next((r.name for r in RELATIONS if r.source == relation), None)
         if name is not None:
             return self.relation(name)[list(columns)]
-        return self.query(f"SELECT {', '.join(columns)} FROM {relation}")
+        if relation not in self._read_once:
+            wanted = ", ".join(_COLUMNS[relation])
+            self._read_once[relation] = self.query(f"SELECT {wanted} FROM {relation}")
+        return self._read_once[relation][list(columns)]
 
     def provide(self, name: str, frame: pd.DataFrame) -> None:
         """Gives a stored relation from outside, in place of the step that makes it.
@@ -189,6 +247,5 @@ class Session:
             name: short name, e.g. ``capture``.
             frame: its rows, with exactly the relation's columns.
         """
-        relation = _RELATIONS[name]
-        push_table(self.engine, relation.source, frame, relation.types)
         self._frames[name] = frame
+        self._unpushed.add(name)

@@ -163,3 +163,6 @@ FROM (
     name,
     id
 );
+
+CREATE OR REPLACE PERFETTO INDEX _autoviz_device_slice_seq
+ON _autoviz_device_slice(seq);

@@ -1,4 +1,6 @@
-INCLUDE PERFETTO MODULE autoviz.kernels;
+INCLUDE PERFETTO MODULE autoviz.device_slice;
+
+INCLUDE PERFETTO MODULE autoviz.source.capture;
 
 INCLUDE PERFETTO MODULE autoviz.source.iteration;
 
@@ -65,8 +67,6 @@ SELECT
   busy_dur
 FROM _autoviz_src_iteration;
 
-CREATE PERFETTO INDEX _autoviz_kernel_seq ON _autoviz_kernel(seq);
-
 -- First device activity of each stretch that belongs to an iteration.
 CREATE OR REPLACE PERFETTO TABLE _autoviz_iteration_stretch(
   -- The iteration.
@@ -81,7 +81,7 @@ SELECT
   min(kernel.seq) + segment.first_tie AS first_seq,
   segment.activity_count AS activity_count
 FROM _autoviz_src_iteration_segment AS segment
-JOIN _autoviz_kernel AS kernel
+JOIN _autoviz_device_slice AS kernel
   ON kernel.ts = segment.first_ts
   AND kernel.dur = segment.first_dur
   AND kernel.pid IS segment.first_pid
@@ -118,6 +118,6 @@ SELECT
   ) - 1 AS position,
   kernel.seq AS seq
 FROM _autoviz_iteration_stretch AS stretch
-JOIN _autoviz_kernel AS kernel
+JOIN _autoviz_device_slice AS kernel
   ON kernel.seq BETWEEN stretch.first_seq
     AND stretch.first_seq + stretch.activity_count - 1;

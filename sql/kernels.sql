@@ -1,10 +1,6 @@
-INCLUDE PERFETTO MODULE autoviz.device_slice;
-
-INCLUDE PERFETTO MODULE autoviz.launch;
+INCLUDE PERFETTO MODULE autoviz.activity;
 
 INCLUDE PERFETTO MODULE autoviz.source.capture;
-
-INCLUDE PERFETTO MODULE autoviz.source.kernel_name;
 
 -- When each stream was done with what started before an activity. Kept apart,
 -- as ordering a narrow table twice costs less than ordering the wide one.
@@ -74,44 +70,34 @@ CREATE OR REPLACE PERFETTO TABLE _autoviz_kernel(
   arg_set_id ARGSETID
 ) AS
 SELECT
-  device.seq AS seq,
-  device.id AS id,
-  device.ts AS ts,
-  device.dur AS dur,
-  device.name AS name,
-  device.kind AS kind,
-  kernel_name.op AS op,
-  kernel_name.family AS family,
-  CASE
-    WHEN device.kind != 'kernel' THEN 'copy'
-    -- ROCm records its copies and fills as kernels.
-    WHEN device.name GLOB '__amd_rocclr_*' THEN 'copy'
-    WHEN kernel_name.family = 'communication' THEN 'communication'
-    ELSE 'compute'
-  END AS purpose,
-  device.device AS device,
-  device.stream AS stream,
-  device.pid AS pid,
-  device.tid AS tid,
-  device.correlation AS correlation,
-  coalesce(launch.id, flow.id) AS launch_id,
-  coalesce(launch.ts, flow.ts) AS launch_ts,
-  coalesce(launch.dur, flow.dur) AS launch_dur,
-  coalesce(launch.name, flow.name) AS launch_name,
-  coalesce(launch.utid, flow.utid) AS launch_utid,
-  stream_end.stream_end AS stream_end,
-  device.arg_set_id AS arg_set_id
+  activity.seq,
+  activity.id,
+  activity.ts,
+  activity.dur,
+  activity.name,
+  activity.kind,
+  activity.op,
+  activity.family,
+  activity.purpose,
+  activity.device,
+  activity.stream,
+  activity.pid,
+  activity.tid,
+  activity.correlation,
+  activity.launch_id,
+  activity.launch_ts,
+  activity.launch_dur,
+  activity.launch_name,
+  activity.launch_utid,
+  stream_end.stream_end,
+  activity.arg_set_id
 -- CROSS JOIN keeps the activities outermost, and so in their order.
-FROM _autoviz_device_slice AS device
+FROM _autoviz_activity AS activity
 CROSS JOIN _autoviz_stream_end AS stream_end
-LEFT JOIN _autoviz_src_kernel_name AS kernel_name
-  ON kernel_name.name = device.name
-LEFT JOIN _autoviz_launch AS launch
-  ON launch.correlation = device.correlation
-LEFT JOIN _autoviz_flow_launch AS flow
-  ON flow.device_slice_id = device.id
 WHERE
-  stream_end.seq = device.seq;
+  stream_end.seq = activity.seq;
+
+CREATE OR REPLACE PERFETTO INDEX _autoviz_kernel_seq ON _autoviz_kernel(seq);
 
 -- Device activities: kernels, copies and fills of a JSON capture or a native
 -- trace with GPU render stages, in the order in which they started.

@@ -1,5 +1,7 @@
 INCLUDE PERFETTO MODULE autoviz.iterations;
 
+INCLUDE PERFETTO MODULE autoviz.kernels;
+
 INCLUDE PERFETTO MODULE autoviz.phases;
 
 INCLUDE PERFETTO MODULE autoviz.source.layer;

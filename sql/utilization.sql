@@ -1,5 +1,7 @@
 INCLUDE PERFETTO MODULE autoviz.iterations;
 
+INCLUDE PERFETTO MODULE autoviz.kernels;
+
 INCLUDE PERFETTO MODULE autoviz.phases;
 
 -- What each activity adds to the time in which a stream is busy: the part of

@@ -3,10 +3,17 @@
 from perfetto_autoviz.steps.iterations import ITERATIONS_STEP
 from perfetto_autoviz.steps.kernel_names import KERNEL_NAMES_STEP
 from perfetto_autoviz.steps.layers import LAYERS_STEP
+from perfetto_autoviz.steps.patterns.step import PATTERNS_STEP
 from perfetto_autoviz.steps.phases import PHASES_STEP
-from perfetto_autoviz.steps.step import Options, Read, Step
+from perfetto_autoviz.steps.step import Frames, Options, Read, SetStep, Step
 
-STEPS: tuple[Step, ...] = (KERNEL_NAMES_STEP, ITERATIONS_STEP, PHASES_STEP, LAYERS_STEP)
+STEPS: tuple[Step | SetStep, ...] = (
+    KERNEL_NAMES_STEP,
+    ITERATIONS_STEP,
+    PHASES_STEP,
+    LAYERS_STEP,
+    PATTERNS_STEP,
+)
 """All steps; each runs when something first reads what it makes."""
 
-__all__ = ["STEPS", "Options", "Read", "Step"]
+__all__ = ["STEPS", "Frames", "Options", "Read", "SetStep", "Step"]

@@ -34,7 +34,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Step:
-    """A step.
+    """A step that works on one rank.
 
     Attributes:
         name: for messages.
@@ -47,3 +47,20 @@ class Step:
     reads: tuple[Read, ...]
     makes: tuple[Relation, ...]
     run: Callable[[Frames, Options], dict[str, pd.DataFrame]]
+
+
+@dataclass(frozen=True)
+class SetStep:
+    """A step that works on all ranks of a run together.
+
+    Attributes:
+        name: as of `Step`.
+        reads: as of `Step`, from each rank.
+        makes: as of `Step`, for each rank.
+        run: the function; inputs and results are keyed by rank.
+    """
+
+    name: str
+    reads: tuple[Read, ...]
+    makes: tuple[Relation, ...]
+    run: Callable[[Mapping[int, Frames], Options], dict[int, dict[str, pd.DataFrame]]]

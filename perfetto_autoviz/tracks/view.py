@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from perfetto_autoviz.relations import ITERATION, LAYER, PHASE
+from perfetto_autoviz.relations import ITERATION, LAYER, PATTERN, PATTERN_RUN, PHASE
 from perfetto_autoviz.steps.intervals import Ints
 from perfetto_autoviz.tracks.specs import CounterSpec, TrackSpec
 
 
 def track_specs(relations: Mapping[str, pd.DataFrame]) -> list[TrackSpec]:
-    """The visible tracks, in their order: iterations, phases, layers."""
-    iterations, phases, layers = (
-        relations[relation.name] for relation in (ITERATION, PHASE, LAYER)
+    """The visible tracks, in their order: iterations, phases, layers, patterns."""
+    iterations, phases, layers, runs = (
+        relations[relation.name] for relation in (ITERATION, PHASE, LAYER, PATTERN_RUN)
     )
+    patterns = _pattern_names(runs, relations[PATTERN.name])
     words = _iteration_words(iterations, phases)
     return [
         TrackSpec(
@@ -48,7 +49,20 @@ def track_specs(relations: Mapping[str, pd.DataFrame]) -> list[TrackSpec]:
             layers["kind"].tolist(),
             description="Executions of model layers, exactly over their kernels.",
         ),
+        TrackSpec(
+            PATTERN_RUN.name,
+            "patterns",
+            [f"{name} #{number}" for name, number in zip(patterns, runs["number"], strict=True)],
+            patterns,
+            level="level",
+            description="Runs of the sequences of kernels that repeat, the outermost loops first.",
+        ),
     ]
+
+
+def _pattern_names(runs: pd.DataFrame, patterns: pd.DataFrame) -> list[str]:
+    names = dict(zip(patterns["id"], patterns["name"], strict=True))
+    return [names[number] for number in runs["pattern_id"]]
 
 
 def counter_specs(relations: Mapping[str, pd.DataFrame]) -> list[CounterSpec]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.intervals import Ints, containing, runs, span_by_group
 from perfetto_autoviz.steps.iterations.spans import Span
+from perfetto_autoviz.steps.keys import DurableKeys
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,6 @@ class Activities:
         launch_ts: starts in ns of the launches, meaningless where ``launched`` is False.
         launch_thread: utid of the launching thread.
         launched: whether a launch is recorded.
-        pid: process number as recorded, -1 for none.
-        tid: thread number as recorded, -1 for none.
-        correlation: correlation, -1 for none.
         is_kernel: whether it is a kernel, not a copy or a fill.
     """
 
@@ -35,14 +33,11 @@ class Activities:
     launch_ts: Ints
     launch_thread: Ints
     launched: NDArray[np.bool_]
-    pid: Ints
-    tid: Ints
-    correlation: Ints
     is_kernel: NDArray[np.bool_]
 
     @classmethod
     def of(cls, kernels: pd.DataFrame) -> Activities:
-        """From the frame of ``_autoviz_kernel``, sorted by ``seq``."""
+        """From the frame of ``_autoviz_activity``, sorted by ``seq``."""
 
         def ints(name: str) -> Ints:
             return kernels[name].fillna(-1).to_numpy(np.int64)
@@ -54,9 +49,6 @@ class Activities:
             ints("launch_ts"),
             ints("launch_utid"),
             kernels["launch_ts"].notna().to_numpy(),
-            ints("pid"),
-            ints("tid"),
-            ints("correlation"),
             (kernels["kind"] == "kernel").to_numpy(bool),
         )
 
@@ -122,7 +114,7 @@ def _owner_at(spans: list[Span], index: range | list[int], times: Ints) -> Ints:
     return np.where(found >= 0, np.array([*order, -1])[found], -1)
 
 
-def segments(activities: Activities, owner: Ints) -> dict[str, Ints]:
+def segments(keys: DurableKeys, owner: Ints) -> dict[str, Ints]:
     """Stretches of consecutive activities of one owner, with the first one's durable key.
 
     Returns:
@@ -133,28 +125,6 @@ def segments(activities: Activities, owner: Ints) -> dict[str, Ints]:
     starts, lengths = starts[keep], lengths[keep]
     return {
         "iteration_id": owner[starts],
-        "first_ts": activities.ts[starts],
-        "first_dur": activities.dur[starts],
-        "first_pid": activities.pid[starts],
-        "first_tid": activities.tid[starts],
-        "first_correlation": activities.correlation[starts],
-        "first_tie": _ties(activities)[starts],
+        **keys.first(starts),
         "activity_count": lengths,
     }
-
-
-def _ties(activities: Activities) -> Ints:
-    """Number of each activity among those that are equal in all of the durable key."""
-    key = np.stack(
-        [
-            activities.ts,
-            activities.dur,
-            activities.pid,
-            activities.tid,
-            activities.correlation,
-        ]
-    )
-    new = np.ones(key.shape[1], bool)
-    new[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
-    index = np.arange(len(new))
-    return index - np.maximum.accumulate(np.where(new, index, 0))

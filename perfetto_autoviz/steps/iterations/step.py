@@ -19,6 +19,7 @@ from perfetto_autoviz.steps.iterations.membership import (
     segments,
 )
 from perfetto_autoviz.steps.iterations.spans import Span, iteration_spans, levels
+from perfetto_autoviz.steps.keys import KEY_COLUMNS, DurableKeys, with_nulls
 from perfetto_autoviz.steps.step import Frames, Options, Read, Step
 
 BY_LAUNCH = "annotation, activities by launch"
@@ -53,12 +54,12 @@ def find_iterations(frames: Frames, _options: Options) -> dict[str, pd.DataFrame
         capture carries no known annotations.
     """
     annotations = frames["_autoviz_annotation"]
-    activities = Activities.of(frames["_autoviz_kernel"])
+    activities = Activities.of(frames["_autoviz_activity"])
     on_device = annotations["on_device"].to_numpy() == 1
     host = iteration_spans(annotations[~on_device])
     device = iteration_spans(annotations[on_device])
     found = _levels(activities, host, device) if host else _device_levels(activities, device)
-    return _relations(activities, found)
+    return _relations(activities, DurableKeys.of(frames["_autoviz_activity"]), found)
 
 
 def _levels(activities: Activities, host: list[Span], device: list[Span]) -> list[_Level]:
@@ -106,7 +107,9 @@ def _by_level(roots: list[Span]) -> list[tuple[list[Span], list[Span | None]]]:
     return found
 
 
-def _relations(activities: Activities, found: list[_Level]) -> dict[str, pd.DataFrame]:
+def _relations(
+    activities: Activities, keys: DurableKeys, found: list[_Level]
+) -> dict[str, pd.DataFrame]:
     rows = [
         (span.ts, level, index)
         for level, items in enumerate(found)
@@ -114,13 +117,19 @@ def _relations(activities: Activities, found: list[_Level]) -> dict[str, pd.Data
     ]
     ids = {(level, index): i for i, (_, level, index) in enumerate(sorted(rows))}
     span_ids = {id(found[level].spans[index]): i for (level, index), i in ids.items()}
-    parts = [_rows(activities, items, level, ids, span_ids) for level, items in enumerate(found)]
+    parts = [
+        (
+            _rows(activities, items, level, ids, span_ids),
+            _segments(keys, items, level, ids),
+        )
+        for level, items in enumerate(found)
+    ]
     iterations = _joined([iteration for iteration, _ in parts])
     order = np.argsort(np.array(iterations.get("id", []), np.int64), kind="stable")
     iterations = {name: [values[i] for i in order] for name, values in iterations.items()}
     return {
         ITERATION.name: relation_frame(ITERATION, iterations),
-        ITERATION_SEGMENT.name: _nullable(
+        ITERATION_SEGMENT.name: with_nulls(
             relation_frame(ITERATION_SEGMENT, _joined([stretch for _, stretch in parts]))
         ),
     }
@@ -132,7 +141,7 @@ def _rows(
     level: int,
     ids: dict[tuple[int, int], int],
     span_ids: dict[int, int],
-) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+) -> dict[str, list[Any]]:
     count = len(items.spans)
     own = np.flatnonzero(items.owner >= 0)
     group, ts, dur = items.owner[own], activities.ts[own], activities.dur[own]
@@ -141,7 +150,7 @@ def _rows(
     numbers = _numbers(items.spans)
     on_host = [what != DEVICE_ANNOTATION for what in items.evidence]
     some = number_of > 0
-    iteration = {
+    return {
         "ts": [int(first[i]) if some[i] else None for i in range(count)],
         "dur": [int(last[i] - first[i]) if some[i] else None for i in range(count)],
         "id": [ids[level, i] for i in range(count)],
@@ -161,9 +170,14 @@ def _rows(
         "kernel_count": np.bincount(group[activities.is_kernel[own]], minlength=count).tolist(),
         "busy_dur": busy.tolist(),
     }
-    as_ids = np.array([ids[level, i] for i in range(count)] + [-1])
-    stretches = segments(activities, as_ids[items.owner])
-    return iteration, {name: values.tolist() for name, values in stretches.items()}
+
+
+def _segments(
+    keys: DurableKeys, items: _Level, level: int, ids: dict[tuple[int, int], int]
+) -> dict[str, list[Any]]:
+    as_ids = np.array([ids[level, i] for i in range(len(items.spans))] + [-1])
+    found = segments(keys, as_ids[items.owner])
+    return {name: values.tolist() for name, values in found.items()}
 
 
 def _numbers(spans: list[Span]) -> list[int | None]:
@@ -176,31 +190,11 @@ def _joined(parts: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
     return {name: [v for part in parts for v in part[name]] for name in (parts[0] if parts else ())}
 
 
-def _nullable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Turns the -1 that stands for none in the durable key's arrays back into NULL."""
-    for name in ("first_pid", "first_tid", "first_correlation"):
-        frame[name] = frame[name].mask(frame[name] == -1)
-    return frame
-
-
 ITERATIONS_STEP = Step(
     name="iterations",
     reads=(
         Read("_autoviz_annotation", ("ts", "dur", "name", "on_device", "pid", "utid")),
-        Read(
-            "_autoviz_kernel",
-            (
-                "ts",
-                "dur",
-                "kind",
-                "device",
-                "pid",
-                "tid",
-                "correlation",
-                "launch_ts",
-                "launch_utid",
-            ),
-        ),
+        Read("_autoviz_activity", (*KEY_COLUMNS, "kind", "device", "launch_ts", "launch_utid")),
     ),
     makes=(ITERATION, ITERATION_SEGMENT),
     run=find_iterations,

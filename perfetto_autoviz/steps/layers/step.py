@@ -68,7 +68,7 @@ def find_layers(frames: Frames, options: Options) -> dict[str, pd.DataFrame]:
     members = Members.of(
         frames["_autoviz_src_iteration"],
         frames["autoviz_iteration_kernel"],
-        frames["_autoviz_kernel"],
+        frames["_autoviz_activity"],
     )
     modules = module_classes(frames["_autoviz_module_call"])
     layers = _Finder(members, anchors, modules).layers()
@@ -208,7 +208,7 @@ LAYERS_STEP = Step(
         Read("_autoviz_src_kernel_name", ("name", "op")),
         Read("autoviz_iteration_kernel", ("iteration_id", "device", "position", "seq")),
         Read(
-            "_autoviz_kernel",
+            "_autoviz_activity",
             ("ts", "dur", "kind", "op", "family", "stream", "launch_ts", "launch_utid"),
         ),
         Read("_autoviz_module_call", ("ts", "dur", "name", "utid")),
