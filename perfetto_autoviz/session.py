@@ -214,7 +214,7 @@ class Session:
 
     def inputs(self, step: Step | SetStep) -> Frames:
         """The frames that a step reads; those that are stored relations are made first."""
-        return {read.relation: self._read(read.relation, read.columns) for read in step.reads}
+        return {read.relation: self.fetch(read.relation, read.columns) for read in step.reads}
 
     def _make_alone(self, step: SetStep) -> None:
         rank = self.rank or 0
@@ -231,7 +231,13 @@ class Session:
             push_table(self.engine, relation.source, self._frames[name], relation.types)
             self._unpushed.remove(name)
 
-    def _read(self, relation: str, columns: Iterable[str]) -> pd.DataFrame:
+    def fetch(self, relation: str, columns: Iterable[str]) -> pd.DataFrame:
+        """Columns of a relation that a step reads too; fetched from the engine once.
+
+        Args:
+            relation: SQL name of a view or table, or the source of a stored relation.
+            columns: columns that some step reads.
+        """
         name = next((r.name for r in RELATIONS if r.source == relation), None)
         if name is not None:
             return self.relation(name)[list(columns)]

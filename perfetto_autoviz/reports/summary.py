@@ -9,51 +9,12 @@ from typing import Any
 
 import pandas as pd
 
+from perfetto_autoviz.reports import times
 from perfetto_autoviz.reports.doubts import Doubt, find_doubts
 from perfetto_autoviz.reports.frames import integer, text
 from perfetto_autoviz.session import Session
 
 _COUNTED = ("kernel", "memcpy", "memset", "launch", "annotation", "event")
-
-# Time in which a device works, and works on anything but communication: each activity adds
-# what lies beyond the end of all that started before it.
-_DEVICE_TIME = """
-WITH ordered AS (
-  SELECT
-    device, ts, ts + dur AS finish,
-    coalesce(family, '') != 'communication' AS other,
-    max(ts + dur) OVER earlier AS any_end,
-    max(iif(coalesce(family, '') != 'communication', ts + dur, NULL)) OVER earlier AS other_end
-  FROM autoviz_kernel
-  WINDOW earlier AS (
-    PARTITION BY device ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-)
-SELECT
-  device,
-  count() AS activities,
-  max(finish) - min(ts) AS wall,
-  sum(max(0, finish - max(ts, coalesce(any_end, ts)))) AS busy,
-  sum(iif(other, max(0, finish - max(ts, coalesce(other_end, ts))), 0)) AS other_busy,
-  max(0, max(ts - any_end)) AS longest_gap
-FROM ordered
-GROUP BY device
-ORDER BY device
-"""
-
-_FAMILIES = """
-SELECT coalesce(family, 'unknown') AS family, count() AS count, sum(dur) AS total
-FROM autoviz_kernel GROUP BY 1 ORDER BY total DESC, family
-"""
-
-_OUTSIDE = """
-SELECT count() AS count, coalesce(sum(dur), 0) AS total FROM autoviz_kernel
-WHERE seq NOT IN (SELECT seq FROM autoviz_iteration_kernel)
-"""
-
-_OTHER_OPS = """
-SELECT coalesce(op, name) AS op FROM autoviz_kernel
-WHERE family = 'other' GROUP BY 1 ORDER BY sum(dur) DESC, op LIMIT 3
-"""
 
 # Without the span over the whole recording, e.g. "PyTorch Profiler (0)", which nobody named.
 _ANNOTATIONS = """
@@ -61,11 +22,6 @@ SELECT annotation.name FROM _autoviz_annotation AS annotation
 JOIN slice USING (id)
 WHERE annotation.name IS NOT NULL AND coalesce(slice.category, '') != 'Trace'
 GROUP BY annotation.name ORDER BY count() DESC, annotation.name LIMIT 3
-"""
-
-_PHASES = """
-SELECT phase, device, iteration_count, wall_dur, busy_dur, idle_dur, exposed_communication_dur
-FROM autoviz_phase_time ORDER BY wall_dur DESC, phase, device
 """
 
 
@@ -193,8 +149,10 @@ def summarise(session: Session) -> CaptureSummary:
     capture = session.metadata
     iterations, phases = session.relation("iteration"), session.relation("phase")
     layers = session.relation("layer")
-    devices = _devices(session.query(_DEVICE_TIME))
-    families = _families(session.query(_FAMILIES))
+    activities = session.fetch("_autoviz_activity", times.COLUMNS)
+    members = session.fetch("autoviz_iteration_kernel", ("iteration_id", "device", "seq"))
+    devices = _devices(times.device_times(activities))
+    families = _families(times.family_times(activities))
     return CaptureSummary(
         file=str(capture.get("file_name") or session.capture.path.name),
         capture=_about(capture),
@@ -206,21 +164,21 @@ def summarise(session: Session) -> CaptureSummary:
         layers_per_step=_span(layers.groupby(["iteration_id", "device"]).size()),
         layer_evidence=_evidence(layers),
         devices=devices,
-        phases=_phases(session.query(_PHASES)),
+        phases=_phases(times.phase_times(activities, members, iterations, phases)),
         families=families,
         doubts=find_doubts(
             capture=capture,
             iterations=iterations,
             phases=phases,
             layers=layers,
-            outside=_row(session.query(_OUTSIDE)),
+            outside=times.outside(activities, members),
             total={
                 "count": sum(family.count for family in families),
                 "total": sum(family.total for family in families),
             },
             gaps={device.device: (device.longest_gap, device.wall) for device in devices},
             other_share=sum(f.share for f in families if f.family == "other"),
-            other_ops=session.query(_OTHER_OPS)["op"].tolist(),
+            other_ops=times.other_ops(activities, most=3),
             annotations=session.query(_ANNOTATIONS)["name"].tolist(),
         ),
     )
@@ -323,7 +281,3 @@ def _evidence(frame: pd.DataFrame) -> dict[str, int]:
 def _span(values: pd.Series[Any] | Sequence[int]) -> tuple[int, int] | None:
     known = pd.Series(values).dropna()
     return (int(known.min()), int(known.max())) if len(known) else None
-
-
-def _row(frame: pd.DataFrame) -> dict[str, int]:
-    return {str(name): int(value) for name, value in frame.iloc[0].items()}

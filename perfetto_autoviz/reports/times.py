@@ -1,0 +1,115 @@
+"""Where the device time goes, from the activities that the steps have read already.
+
+``autoviz.utilization`` says the same in SQL; a summary after the steps need not ask an engine
+to order everything once more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from perfetto_autoviz.steps.intervals import Ints, span_by_group, union_by_group
+
+COLUMNS = ("ts", "dur", "device", "op", "family")
+"""Columns of ``_autoviz_activity`` that the functions here need."""
+
+_COMMUNICATION = "communication"
+
+
+def device_times(activities: pd.DataFrame) -> pd.DataFrame:
+    """One row per device, with times in ns.
+
+    Returns:
+        Columns device, activities, wall (first start to last end), busy (at least one ran),
+        other_busy (one that is no communication ran), longest_gap.
+    """
+    devices, group = np.unique(
+        activities["device"].fillna(-1).to_numpy(np.int64), return_inverse=True
+    )
+    times = _times(activities, group, len(devices))
+    gaps = [_longest_gap(activities[group == number]) for number in range(len(devices))]
+    return times.assign(device=devices, longest_gap=gaps)
+
+
+def phase_times(
+    activities: pd.DataFrame, members: pd.DataFrame, iterations: pd.DataFrame, phases: pd.DataFrame
+) -> pd.DataFrame:
+    """One row per phase and device over outermost iterations, the longest first.
+
+    Args:
+        activities: sorted by their number.
+        members: columns iteration_id, device, seq.
+        iterations: columns id, level.
+        phases: columns iteration_id, phase.
+
+    Returns:
+        Columns as of ``autoviz_phase_time``.
+    """
+    outer = iterations.loc[iterations["level"] == 0, "id"]
+    inside = members[members["iteration_id"].isin(outer)]
+    keys, group = np.unique(
+        inside[["iteration_id", "device"]].to_numpy(np.int64), axis=0, return_inverse=True
+    )
+    times = _times(activities.iloc[inside["seq"].to_numpy(np.int64)], group.ravel(), len(keys))
+    phase_of = dict(zip(phases["iteration_id"], phases["phase"], strict=True))
+    names = pd.Series([phase_of.get(number) for number in keys[:, 0]], dtype=object)
+    times = times.assign(device=keys[:, 1], phase=names)
+    found = pd.DataFrame(
+        {
+            "phase": times["phase"],
+            "device": times["device"],
+            "iteration_count": 1,
+            "wall_dur": times["wall"],
+            "busy_dur": times["busy"],
+            "idle_dur": times["wall"] - times["busy"],
+            "exposed_communication_dur": times["busy"] - times["other_busy"],
+        }
+    )
+    summed = found.groupby(["phase", "device"], dropna=False, as_index=False).sum()
+    return summed.sort_values(["wall_dur", "phase", "device"], ascending=[False, True, True])
+
+
+def family_times(activities: pd.DataFrame) -> pd.DataFrame:
+    """Columns family, count and total (ns), the family with most time first."""
+    family = activities["family"].fillna("unknown")
+    found = activities["dur"].groupby(family).agg(count="size", total="sum").reset_index()
+    return found.sort_values(["total", "family"], ascending=[False, True])
+
+
+def outside(activities: pd.DataFrame, members: pd.DataFrame) -> dict[str, int]:
+    """Number and summed duration in ns of the activities that no iteration owns."""
+    free = np.ones(len(activities), bool)
+    free[members["seq"].to_numpy(np.int64)] = False
+    return {
+        "count": int(free.sum()),
+        "total": int(activities["dur"].to_numpy(np.int64)[free].sum()),
+    }
+
+
+def other_ops(activities: pd.DataFrame, most: int) -> list[str]:
+    """Operations without a class that take the most time."""
+    unknown = activities[activities["family"] == "other"]
+    totals = unknown["dur"].groupby(unknown["op"]).sum().sort_index()
+    return [str(op) for op in totals.sort_values(ascending=False, kind="stable").index[:most]]
+
+
+def _times(activities: pd.DataFrame, group: Ints, groups: int) -> pd.DataFrame:
+    ts, dur = activities["ts"].to_numpy(np.int64), activities["dur"].to_numpy(np.int64)
+    other = (activities["family"] != _COMMUNICATION).to_numpy(bool)
+    first, last, count = span_by_group(group, ts, dur, groups)
+    return pd.DataFrame(
+        {
+            "activities": count,
+            "wall": last - first,
+            "busy": union_by_group(group, ts, dur, groups),
+            "other_busy": union_by_group(group[other], ts[other], dur[other], groups),
+        }
+    )
+
+
+def _longest_gap(activities: pd.DataFrame) -> int:
+    order = activities.sort_values("ts")
+    ts = order["ts"].to_numpy(np.int64)
+    ends = np.maximum.accumulate(ts + order["dur"].to_numpy(np.int64))
+    return int(max((ts[1:] - ends[:-1]).max(initial=0), 0))
