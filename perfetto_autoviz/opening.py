@@ -1,54 +1,27 @@
-"""Opening captures: scan, load, check that nothing was lost, and hand over a session."""
+"""Opening captures: load them, check that nothing was lost, and hand over sessions."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import os
-import sys
-import tempfile
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from perfetto_autoviz.capture_row import capture_frame, stored_identity
-from perfetto_autoviz.engine import Engine, estimate_heap, fits, judge, start_engine
-from perfetto_autoviz.errors import CaptureError, EngineError
-from perfetto_autoviz.ingest import Capture, RankedCapture, find_captures, scan_capture
+from perfetto_autoviz.engine import judge
+from perfetto_autoviz.errors import CaptureError
+from perfetto_autoviz.ingest import Capture, RankedCapture, find_captures
+from perfetto_autoviz.loading import Memory, OpenOptions, load_capture
 from perfetto_autoviz.rankset import RankSet
 from perfetto_autoviz.relations import CAPTURE
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.steps import Options
-from perfetto_autoviz.tracks.enriched import write_enriched
+
+__all__ = ["OpenOptions", "engines_at_once", "open_capture", "open_ranks", "open_trace", "run_id"]
 
 _log = logging.getLogger("perfetto_autoviz.opening")
-
-LIGHT_STAGES: tuple[tuple[str, ...], ...] = (("python_function",), ("python_function", "cpu_op"))
-"""What a light load leaves out: first what is most and matters least."""
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
-
-
-@dataclass(frozen=True)
-class OpenOptions:
-    """How captures are opened.
-
-    Attributes:
-        trace_processor: path of the engine; None for the first that is found.
-        light: leave out Python frames, and operators if that isn't enough for the engine.
-        fresh: run the steps on an enriched trace too, instead of reading its annotations.
-        steps: options of the steps.
-        progress: see `Progress`.
-    """
-
-    trace_processor: str | None = None
-    light: bool = False
-    fresh: bool = False
-    steps: Options = field(default_factory=Options)
-    progress: Progress | None = None
 
 
 def open_trace(
@@ -116,36 +89,6 @@ def engines_at_once(count: int) -> int:
     return max(1, min(count, os.cpu_count() or 1))
 
 
-class Memory:
-    """What the engines of one rank set take together; safe to use from any thread."""
-
-    def __init__(self) -> None:
-        self._left = _available_memory()
-        self._lock = threading.Lock()
-
-    def take(self, size: int, name: str) -> None:
-        """Sets memory aside.
-
-        Raises:
-            EngineError: there is not enough.
-        """
-        with self._lock:
-            if size > self._left:
-                raise EngineError(
-                    f"{name} needs about {_gib(size)} beside the ranks already open, but"
-                    f" {_gib(max(self._left, 0))} are free: open fewer ranks, or use --light"
-                )
-            self._left -= size
-
-
-def _available_memory() -> int:
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        # Not told on this system: the engines' own limits are left.
-        return sys.maxsize
-
-
 def open_capture(
     each: RankedCapture, options: OpenOptions, run: str, memory: Memory | None = None
 ) -> Session:
@@ -161,92 +104,18 @@ def open_capture(
         CaptureError: the file is no capture of a device, or the engine holds less of it.
         EngineError: no engine was found, or the capture doesn't fit into it.
     """
-    engine = start_engine(options.trace_processor)
+    engine, capture = load_capture(each.path, options, memory or Memory())
     try:
-        return _open(engine, each, options, run, memory or Memory())
+        enriched = capture.annotations is not None
+        known = stored_identity(engine) if enriched else {}
+        session = Session(engine, capture, options.steps, stored=enriched and not options.fresh)
+        if not session.stored:
+            session.provide(CAPTURE.name, capture_frame(session, each, {"run_id": run, **known}))
+        _check_complete(session, capture)
     except BaseException:
         engine.close()
         raise
-
-
-def _open(
-    engine: Engine, each: RankedCapture, options: OpenOptions, run: str, memory: Memory
-) -> Session:
-    capture = _scan(engine, each.path, LIGHT_STAGES[0] if options.light else (), options)
-    if not fits(capture.loaded_size, engine.kind):
-        capture = _lighter(engine, capture, options)
-    memory.take(estimate_heap(capture.loaded_size), capture.path.name)
-    enriched = capture.annotations is not None
-    chunks = _combined(capture) if enriched else capture.chunks()
-    engine.load(_reported(chunks, capture, options.progress))
-    known = stored_identity(engine) if enriched else {}
-    session = Session(engine, capture, options.steps, stored=enriched and not options.fresh)
-    if not session.stored:
-        session.provide(CAPTURE.name, capture_frame(session, each, {"run_id": run, **known}))
-    _check_complete(session, capture)
     return session
-
-
-def _scan(engine: Engine, path: Path, leave_out: tuple[str, ...], options: OpenOptions) -> Capture:
-    progress = options.progress
-    report = (lambda done, total: progress("scanning", done, total)) if progress else None
-    return scan_capture(
-        path, drops_overlaps=engine.drops_overlaps, leave_out=leave_out, progress=report
-    )
-
-
-def _lighter(engine: Engine, capture: Capture, options: OpenOptions) -> Capture:
-    """The capture without what matters least, if the user allows it and that is enough."""
-    if not options.light:
-        raise EngineError(
-            f"{capture.path.name} needs about {_gib(estimate_heap(capture.loaded_size))} of the"
-            " WebAssembly engine's 4 GiB: leave out Python frames with --light, or use the native"
-            " engine (--trace-processor PATH)"
-        )
-    lighter = _scan(engine, capture.path, LIGHT_STAGES[1], options)
-    if not fits(lighter.loaded_size, engine.kind):
-        raise EngineError(
-            f"{capture.path.name} needs about {_gib(estimate_heap(lighter.loaded_size))} of the"
-            " WebAssembly engine's 4 GiB even without Python frames and operators: use the native"
-            " engine (--trace-processor PATH)"
-        )
-    return lighter
-
-
-def _gib(size: int) -> str:
-    return f"{size / 2**30:.1f} GiB"
-
-
-def _combined(capture: Capture) -> Iterator[bytes]:
-    """An enriched trace anew, as its capture may have to be repaired for this engine."""
-    with tempfile.TemporaryDirectory(prefix="autoviz-") as folder:
-        path = Path(folder) / "enriched.zip"
-        write_enriched(
-            path,
-            capture.member_name,
-            capture.chunks(),
-            capture.annotations or b"",
-            already_compressed=True,
-        )
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                yield block
-
-
-_BLOCK = 8 << 20
-
-
-def _reported(
-    chunks: Iterable[bytes], capture: Capture, progress: Progress | None
-) -> Iterable[bytes]:
-    if progress is None:
-        yield from chunks
-        return
-    done = 0
-    for chunk in chunks:
-        yield chunk
-        done += len(chunk)
-        progress("loading", done, max(done, capture.size))
 
 
 def _check_complete(session: Session, capture: Capture) -> None:

@@ -62,6 +62,8 @@ def run(
             trace_processor, light, fresh=True, steps=Options(anchor=anchor), progress=report
         )
         with sessions(found, chosen) as opened:
+            # What is found over all ranks together, before each is worked on by itself.
+            opened[0].relations()
             done = list(_each(opened, targets, report))
     if as_json:
         click.echo(_document(done))

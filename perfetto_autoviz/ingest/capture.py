@@ -83,6 +83,11 @@ class Capture:
         return not self.left_out and all(repair.kind == OVERLAPS for repair in self.repairs)
 
     @property
+    def is_repaired(self) -> bool:
+        """Whether an engine must be given something else than the original bytes."""
+        return bool(self.repairs or self.left_out)
+
+    @property
     def member_name(self) -> str:
         """A name for the capture inside an enriched zip: its own if the original goes in."""
         name = Path((self.member or self.path.name).replace("\\", "/")).name
@@ -116,7 +121,7 @@ class Capture:
         Raises:
             CaptureError: the file can no longer be read, or is not the one that was scanned.
         """
-        if not self.repairs and not self.left_out:
+        if not self.is_repaired:
             yield from self.original_chunks()
         elif self._script is not None:
             yield from self._repaired(self._script)

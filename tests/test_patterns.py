@@ -1,0 +1,100 @@
+"""Patterns of a run in SQL: each kernel's place, the same names on all ranks, variants."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from perfetto_autoviz import RankSet, open_trace
+from perfetto_autoviz.cli.app import main
+from perfetto_autoviz.synth import read_truth
+
+ROOT = Path(__file__).resolve().parents[1]
+RANKS = ROOT / "traces" / "sglang-qwen3-8b-tp2"
+PLACES = "SELECT seq, pattern_id, run_id, position, kind FROM autoviz_pattern_kernel ORDER BY seq"
+
+
+def test_ranks_run_the_same_patterns_under_the_same_names() -> None:
+    with open_trace(RANKS) as ranks:
+        assert isinstance(ranks, RankSet)
+        names = ranks.query("SELECT name, ranks, kernel_count FROM autoviz_pattern")
+        runs = ranks.query(
+            "SELECT pattern, count() AS n, count(DISTINCT id) AS ids FROM autoviz_pattern_run"
+            " GROUP BY pattern ORDER BY pattern"
+        )
+    one, other = (names[names["rank"] == rank].drop(columns="rank") for rank in (0, 1))
+    assert one.reset_index(drop=True).equals(other.reset_index(drop=True))
+    assert set(one["ranks"]) == {"0,1"}
+    # 16 steps of 36 layers on each rank.
+    assert runs["n"].tolist() == [16, 16 * 36] * 2
+    assert (runs["n"] == runs["ids"]).all()
+
+
+def test_each_kernel_has_the_place_that_the_synthesiser_gave_it() -> None:
+    with open_trace(RANKS) as ranks:
+        assert isinstance(ranks, RankSet)
+        for rank, session in ranks.sessions.items():
+            truth = read_truth(RANKS / f"sglang-qwen3-8b-tp2-TP-{rank}.truth.json.gz")
+            places = session.query(PLACES)
+            assert places["seq"].tolist() == list(range(len(truth.kernels["ts"])))
+            check_layers(places, truth.kernels["layer"], truth.kernels["position"])
+
+
+def check_layers(places: pd.DataFrame, layer: np.ndarray, position: np.ndarray) -> None:
+    """Kernels of a layer are in one inner loop, at their position up to a fixed rotation."""
+    inside = layer >= 0
+    inner = places[inside]
+    assert inner["pattern_id"].nunique() == 1
+    plain = (inner["kind"] == "plain").to_numpy()
+    shift = inner["position"].to_numpy(np.int64)[plain] - position[inside][plain]
+    length = int(position.max()) + 1
+    assert len(np.unique(shift % length)) == 1
+    assert plain.mean() >= 0.995
+
+
+def test_places_agree_with_runs_of_several_streams(corpus: Path) -> None:
+    with open_trace(corpus / "multirank" / "dlrm_8ranks_v100") as ranks:
+        assert isinstance(ranks, RankSet)
+        found = ranks.query(
+            "SELECT run.pattern_id, run.id, run.ts, run.dur, run.missing, run.extra,"
+            " pattern.kernel_count, count() AS kernels, min(kernel.ts) AS first,"
+            " max(kernel.ts + kernel.dur) AS last FROM autoviz_pattern_run AS run"
+            " JOIN autoviz_pattern AS pattern ON pattern.id = run.pattern_id"
+            " JOIN autoviz_pattern_kernel AS member ON member.run_id = run.id"
+            " JOIN autoviz_kernel AS kernel USING (seq)"
+            " WHERE run.id NOT IN (SELECT parent_id FROM autoviz_pattern_run"
+            " WHERE parent_id IS NOT NULL) GROUP BY run.id"
+        )
+    assert len(found) > 100
+    assert (found["ts"] == found["first"]).all()
+    assert (found["ts"] + found["dur"] == found["last"]).all()
+    assert (found["kernels"] == found["kernel_count"] - found["missing"] + found["extra"]).all()
+
+
+def test_variants_of_one_kernel_are_told_apart() -> None:
+    with open_trace(RANKS / "sglang-qwen3-8b-tp2-TP-0.trace.json.gz") as session:
+        variants = session.query("SELECT * FROM autoviz_pattern_variant")
+        kernels = session.query(
+            "SELECT count() AS n, sum(dur) AS dur FROM autoviz_pattern_kernel"
+            " JOIN autoviz_kernel USING (seq) WHERE position IS NOT NULL"
+        ).iloc[0]
+    assert variants["kernel_count"].sum() == kernels["n"]
+    assert variants["total_dur"].sum() == kernels["dur"]
+    assert variants["grid"].dropna().str.fullmatch(r"\d+,\d+,\d+").all()
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_the_command_shows_them(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["patterns", str(RANKS), "--quiet", *(["--json"] if form == "json" else [])]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    if form == "table":
+        assert "P1.1" in printed
+        return
+    outer, inner = json.loads(printed)["patterns"]
+    assert (outer["runs"], inner["runs"], inner["expected"]) == (2 * 16, 2 * 16 * 36, 2 * 16 * 36)
+    assert outer["ranks"] == [0, 1]
