@@ -172,15 +172,15 @@ def _whole(ranks: Mapping[int, Frames], relation: str, columns: tuple[str, ...])
     )
 
 
-def _runs(ranks: Mapping[int, Frames]) -> tuple[Runs, dict[int, int]]:
+def _runs(ranks: Mapping[int, Frames]) -> tuple[Runs, pd.Series[int]]:
     columns = ("id", "pattern_id", "parent_id", "number", "dur", "missing", "extra", "swapped")
     frame = _whole(ranks, "pattern_run", columns)
     frame = frame.sort_values(["pattern_id", "rank", "number"], kind="stable")
-    rows = {int(run): row for row, run in enumerate(frame["id"])}
+    rows = pd.Series(range(len(frame)), pd.MultiIndex.from_frame(frame[["rank", "id"]]))
     odd = frame[["missing", "extra", "swapped"]].fillna(0).sum(axis=1)
     return Runs(
         pattern=_ints(frame["pattern_id"]),
-        parent=_rows(frame["parent_id"], rows),
+        parent=_rows(frame["rank"], frame["parent_id"], rows),
         rank=_ints(frame["rank"]),
         number=_ints(frame["number"]),
         dur=_ints(frame["dur"]),
@@ -189,7 +189,7 @@ def _runs(ranks: Mapping[int, Frames]) -> tuple[Runs, dict[int, int]]:
 
 
 def _kernels(
-    ranks: Mapping[int, Frames], rows: Mapping[int, int]
+    ranks: Mapping[int, Frames], rows: pd.Series[int]
 ) -> tuple[Kernels, dict[Key, NDArray[np.object_]]]:
     kernels = _whole(ranks, "kernel", ("seq", "ts", "dur", *KEYS))
     places = _whole(ranks, "pattern_kernel", ("seq", "run_id", "position"))
@@ -201,7 +201,7 @@ def _kernels(
     return Kernels(
         ts=_ints(frame["ts"]),
         dur=_ints(frame["dur"]),
-        run=_rows(frame["run_id"], rows),
+        run=_rows(frame["rank"], frame["run_id"], rows),
         position=_ints(frame["position"]),
         labels=numbers,
     ), labels
@@ -268,5 +268,7 @@ def _ints(column: pd.Series[Any]) -> Ints:
     return column.fillna(-1).to_numpy(np.int64)
 
 
-def _rows(column: pd.Series[Any], rows: Mapping[int, int]) -> Ints:
-    return _ints(column.map(rows))
+def _rows(rank: pd.Series[Any], run: pd.Series[Any], rows: pd.Series[int]) -> Ints:
+    """The rows of runs, which a rank numbers on its own; -1 for none."""
+    wanted = pd.MultiIndex.from_arrays([rank.to_numpy(), _ints(run)])
+    return rows.index.get_indexer(wanted).astype(np.int64)
