@@ -33,7 +33,7 @@ class PatternRow:
         level: 0 for an outermost loop.
         kernels: device activities of a typical run.
         runs: on all ranks.
-        expected: usual repeats in an outer run times the outer runs; None for an outermost loop.
+        expected: usual repeats in an outer run times such runs; None for an outermost loop.
         exact: runs without a missing, an extra or a swapped activity.
         ranks: ranks that run it.
         missing_ranks: ranks that don't.
@@ -86,8 +86,7 @@ def pattern_report(sessions: Sequence[Session]) -> PatternReport:
     known = tuple(sorted(session.rank or 0 for session in sessions))
     whole = max(int(totals["dur"]), 1)
     rows = tuple(
-        _row(pattern, patterns, positions, runs, known, whole)
-        for pattern in patterns.to_dict("records")
+        _row(pattern, positions, runs, known, whole) for pattern in patterns.to_dict("records")
     )
     return PatternReport(
         rows, int(totals["activities"]), int(totals["placed"]), int(totals["inside"]) / whole
@@ -96,7 +95,6 @@ def pattern_report(sessions: Sequence[Session]) -> PatternReport:
 
 def _row(
     pattern: dict[Any, Any],
-    patterns: pd.DataFrame,
     positions: pd.DataFrame,
     runs: pd.DataFrame,
     known: tuple[int, ...],
@@ -111,7 +109,7 @@ def _row(
         level=int(pattern["level"]),
         kernels=int(pattern["kernel_count"]),
         runs=int(pattern["run_count"]),
-        expected=_expected(int(pattern["id"]), patterns, positions),
+        expected=_expected(own),
         exact=int((odd == 0).sum()),
         ranks=ranks,
         missing_ranks=tuple(rank for rank in known if rank not in ranks),
@@ -121,16 +119,10 @@ def _row(
     )
 
 
-def _expected(number: int, patterns: pd.DataFrame, positions: pd.DataFrame) -> int | None:
-    """Usual repeats of a loop in a run of each outer loop, times the runs of that."""
-    outer = positions[positions["inner_id"] == number]
-    if outer.empty:
-        return None
-    runs = patterns.set_index("id")["run_count"]
-    return sum(
-        round(int(repeats) / int(runs[holder])) * int(runs[holder])
-        for holder, repeats in zip(outer["pattern_id"], outer["kernel_count"], strict=True)
-    )
+def _expected(own: pd.DataFrame) -> int | None:
+    """Median repeats of a loop in a run around it, times such runs."""
+    repeats = own.groupby("parent_id").size()
+    return round(float(repeats.median()) * len(repeats)) if len(repeats) else None
 
 
 def table(report: PatternReport) -> RenderableType:
