@@ -18,7 +18,11 @@ from perfetto_autoviz.steps.compare.costs import (
     Ints,
     mismatch,
 )
-from perfetto_autoviz.steps.compare.limits import LARGEST_GROUP
+from perfetto_autoviz.steps.compare.limits import (
+    LARGEST_GROUP,
+    LARGEST_GROUP_OF_MANY,
+    MANY_CELLS,
+)
 
 Floats = NDArray[np.float64]
 Moves = NDArray[np.int8]
@@ -67,7 +71,8 @@ def align(costs: Costs) -> Alignment:
     gaps = GAP * np.arange(columns + 1)
     table[0] = gaps
     back = costs.swapped()
-    repeats_a, repeats_b = _repeats(costs.kind_a), _repeats(costs.kind_b)
+    largest = LARGEST_GROUP if rows * columns <= MANY_CELLS else LARGEST_GROUP_OF_MANY
+    repeats_a, repeats_b = (_repeats(kind, largest) for kind in (costs.kind_a, costs.kind_b))
     for row in range(1, rows + 1):
         best, move = table[row - 1] + GAP, np.full(columns + 1, _REMOVE, np.int8)
         _take(best, move, table[row - 1, :-1] + costs.pair[row - 1], 1, _PAIR)
@@ -96,7 +101,7 @@ def _split(
     whole = costs.dur_a[row]
     core, companion, dur = costs.core[row], costs.companion_b[row], costs.dur_b
     total, further, main = dur, companion, core - companion
-    for more in range(1, min(LARGEST_GROUP, len(core))):
+    for more in range(1, min(len(repeats), len(core))):
         total = total[:-1] + dur[more:]
         further = further[:-1] + companion[more:]
         main = np.minimum(main[:-1], core[more:] - companion[more:])
@@ -107,7 +112,7 @@ def _split(
 
 def _fuse(best: Floats, move: Moves, table: Floats, back: Costs, row: int, repeats: Floats) -> None:
     """Several of A's neighbours, up to this row, for one of B's."""
-    low = max(row - LARGEST_GROUP, 0)
+    low = max(row - len(repeats), 0)
     core, companion = back.core[:, low:row], back.companion_b[:, low:row]
     total, further, main = np.zeros(len(core)), np.zeros(len(core)), np.full(len(core), NEVER)
     for size in range(1, row - low + 1):
@@ -120,19 +125,19 @@ def _fuse(best: Floats, move: Moves, table: Floats, back: Costs, row: int, repea
             _take(best, move, table[row - size, :-1] + cost, 1, 1 - size)
 
 
-def _repeats(kind: Ints) -> Floats:
+def _repeats(kind: Ints, largest: int) -> Floats:
     """What it costs that groups hold something twice.
 
     Returns:
-        Shape ``(LARGEST_GROUP, elements)``: row ``n`` is for groups of ``n + 1``, by their last.
+        Shape ``(largest, elements)``: row ``n`` is for groups of ``n + 1``, by their last.
     """
     last: dict[int, int] = {}
-    since = np.full(len(kind), LARGEST_GROUP)
+    since = np.full(len(kind), largest)
     for number, one in enumerate(kind.tolist()):
-        since[number] = number - last.get(one, -LARGEST_GROUP)
+        since[number] = number - last.get(one, -largest)
         last[one] = number
-    cost = np.zeros((LARGEST_GROUP, len(kind)))
-    for more in range(1, LARGEST_GROUP):
+    cost = np.zeros((largest, len(kind)))
+    for more in range(1, largest):
         # One more in front: what it has an equal of further back in the group costs.
         for back in range(more):
             member = since[more - back :] if back == 0 else since[more - back : -back]

@@ -43,6 +43,9 @@ WATERFALL_BARS = 10
 LARGEST_GROUP = 16
 """Most kernels that one kernel is split into, or that are fused into one."""
 
+LARGEST_GROUP_OF_MANY, MANY_CELLS = 4, 1_000_000
+"""The same where sequences of a thousand and more are aligned, for which time grows with it."""
+
 
 @dataclass(frozen=True)
 class Weights:

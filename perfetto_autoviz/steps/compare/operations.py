@@ -51,6 +51,10 @@ def compare_operations(a: RunSamples, b: RunSamples) -> pd.DataFrame:
     resolution of the clock that measured, and beyond a pace that the operations share, is
     tested: see ``shared_pace``. The levels are corrected by Holm's method over all operations.
 
+    What drifts over a large part of a capture has no batches that don't depend on each other:
+    on few runs whose neighbours correlate by 0.9, the level of one operation is exceeded in
+    up to a quarter of the cases instead of a twentieth.
+
     Returns:
         One row per label, the largest change first: ``label``; ``count_a, count_b`` kernels
         and ``dur_a, dur_b`` ns per run on average; ``count_difference, difference`` B less A;

@@ -17,7 +17,7 @@ from perfetto_autoviz.steps.compare import (
     kernels_of_one_build,
     sample_runs,
 )
-from perfetto_autoviz.steps.compare.operations import holm
+from perfetto_autoviz.steps.compare.operations import change_p, estimate_mean, holm
 from perfetto_autoviz.steps.compare.student import t_quantile, two_sided_p
 from tests.steps.compare.builds import layers, samples
 
@@ -79,6 +79,20 @@ def test_a_change_beyond_the_noise_is_reported_and_noise_is_not() -> None:
 def test_the_same_seed_gives_the_same_interval() -> None:
     a, b = samples(one_op([10, 12, 11, 15, 13, 11])), samples(one_op([10, 13, 11, 14, 13, 12]))
     assert compare_timing(a, b, seed=4) == compare_timing(a, b, seed=4)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5])
+def test_dependent_noise_keeps_its_level(correlation: float) -> None:
+    random = np.random.default_rng(8)
+    found = 0
+    for _ in range(300):
+        noise = random.normal(size=160)
+        for at in range(1, len(noise)):
+            noise[at] += correlation * noise[at - 1]
+        one, other = noise[40:100], noise[100:]
+        found += change_p(estimate_mean(one), estimate_mean(other)) < 0.05
+    # 15 are expected at the level, with a standard deviation of 4.
+    assert found <= 15 + 2 * 4
 
 
 def test_ranks_of_one_number_are_one_observation() -> None:
