@@ -80,11 +80,17 @@ SELECT
     WHEN 'Memcpy' THEN 'memcpy'
     ELSE 'memset'
   END AS kind,
-  coalesce(extract_arg(slice.arg_set_id, 'args.device'), track.pid) AS device,
-  coalesce(extract_arg(slice.arg_set_id, 'args.stream'), track.tid) AS stream,
+  -- Some profilers write numbers as texts.
+  coalesce(
+    CAST(extract_arg(slice.arg_set_id, 'args.device') AS INTEGER), track.pid
+  ) AS device,
+  coalesce(
+    CAST(extract_arg(slice.arg_set_id, 'args.stream') AS INTEGER), track.tid
+  ) AS stream,
   track.pid AS pid,
   track.tid AS tid,
-  extract_arg(slice.arg_set_id, 'args.correlation') AS correlation,
+  CAST(extract_arg(slice.arg_set_id, 'args.correlation') AS INTEGER)
+    AS correlation,
   slice.arg_set_id AS arg_set_id
 FROM slice
 JOIN _autoviz_track AS track

@@ -25,7 +25,8 @@ SELECT
   utid
 FROM (
   SELECT
-    extract_arg(slice.arg_set_id, 'args.correlation') AS correlation,
+    CAST(extract_arg(slice.arg_set_id, 'args.correlation') AS INTEGER)
+      AS correlation,
     slice.id AS id,
     slice.ts AS ts,
     slice.dur AS dur,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -69,3 +70,27 @@ def ending(path: Path, what: str, out: Path) -> str:
     assert "\n" not in complaint, what
     assert not out.exists(), what
     return "one line"
+
+
+def test_numbers_written_as_texts_join_kernels_with_launches(tmp_path: Path) -> None:
+    events = events_of(4)
+    for event in events:
+        event["args"] = {name: str(value) for name, value in event.get("args", {}).items()}
+    path = tmp_path / "texts.json"
+    path.write_bytes(bytes_of(events))
+    plain = tmp_path / "numbers.json"
+    plain.write_bytes(bytes_of(events_of(4)))
+    sql = "SELECT device, stream, correlation, launch_name FROM autoviz_kernel"
+    with open_fresh(path) as texts, open_fresh(plain) as numbers:
+        assert texts.query(sql).equals(numbers.query(sql))
+        assert texts.query(sql)["launch_name"].notna().all()
+
+
+@pytest.mark.parametrize("behind", [b"\0" * 512, b"not gzip"])
+def test_padding_behind_a_packed_capture_is_ignored(tmp_path: Path, behind: bytes) -> None:
+    path = tmp_path / "padded.json.gz"
+    path.write_bytes(gzip.compress(bytes_of(events_of(4))) + behind)
+    with open_fresh(path) as session:
+        repairs = json.loads(session.metadata["repairs"])
+        assert [repair["kind"] for repair in repairs] == ["padded_gzip"]
+        assert session.query("SELECT count() AS n FROM autoviz_kernel")["n"].iloc[0] == 4

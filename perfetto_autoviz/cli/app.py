@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
+import io
 import os
 import signal
 import sys
@@ -63,6 +64,13 @@ def group(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
+def _open_closed_streams() -> None:
+    """Lets what is printed go nowhere where the caller closed an output (``>&-``)."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, io.StringIO())
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line.
 
@@ -72,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0, 2 for what a user can mend, 70 for a bug, 130 after Ctrl-C.
     """
+    _open_closed_streams()
     try:
         with _ended_by_signals(), shown_warnings():
             return _run(arguments)

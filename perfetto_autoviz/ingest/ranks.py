@@ -97,10 +97,22 @@ def find_captures(paths: Sequence[Path]) -> list[RankedCapture]:
             found += _in_folder(path)
         else:
             found.append((path, locate(path)))
+    _refuse_twice([path for path, _ in found])
     if not found:
         raise CaptureError("no capture was given; give a capture file or a folder of rank files")
     by_metadata = {path: peek_rank(source, head_only=len(found) == 1) for path, source in found}
     return assign_ranks([path for path, _ in found], by_metadata)
+
+
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    """A file given twice, also under another name, is no second rank."""
+    seen: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        status = path.stat()
+        file = (status.st_dev, status.st_ino)
+        if file in seen:
+            raise CaptureError(f"{path} is the same file as {seen[file]}; give each capture once")
+        seen[file] = path
 
 
 def assign_ranks(

@@ -248,6 +248,7 @@ _LOSSES = {
     "truncated": "the file ends early: its last event is cut off",
     "truncated_gzip": "the gzip file ends early: what it still holds was kept",
     "damaged_gzip": "the gzip file is damaged: what comes before the damage was kept",
+    "padded_gzip": "what follows the end of the packed data was ignored",
     "unclosed": "the trace is not closed at its end",
     "unreadable_metadata": "metadata around the events could not be read",
     "trailing_garbage": "text behind the end of the trace was ignored",

@@ -32,7 +32,7 @@ class ByteStream:
 
     Attributes:
         size: bytes of unpacked text given out so far.
-        problem: ``truncated_gzip`` or ``damaged_gzip``, once that showed.
+        problem: ``truncated_gzip``, ``damaged_gzip`` or ``padded_gzip``, once that showed.
     """
 
     def __init__(
@@ -90,6 +90,8 @@ class ByteStream:
             self.problem = "damaged_gzip"
         elif not inflater.whole:
             self.problem = "truncated_gzip"
+        elif inflater.padded:
+            self.problem = "padded_gzip"
 
 
 class Inflater:
@@ -100,12 +102,13 @@ class Inflater:
     Attributes:
         damaged: an error was found; nothing behind it can be read.
         whole: the last member is complete.
+        padded: something else follows the last member; an engine may refuse the file for it.
     """
 
     def __init__(self) -> None:
         self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
         self._held = b""
-        self._padding = False
+        self.padded = False
         self.damaged = False
         self.whole = False
 
@@ -124,10 +127,10 @@ class Inflater:
         yield from self._decompress(self._held)
 
     def _decompress(self, data: bytes) -> Iterator[bytes]:
-        while data and not self.damaged and not self._padding:
+        while data and not self.damaged and not self.padded:
             if self._member.eof:
                 if not data.startswith(GZIP_MAGIC[: len(data)]):
-                    self._padding = True
+                    self.padded = True
                     return
                 self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
             try:

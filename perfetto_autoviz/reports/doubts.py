@@ -83,6 +83,11 @@ def why_no_layers(iterations: pd.DataFrame) -> str:
     if not iterations["kind"].isin(["step", "generation"]).any():
         kinds = listed(sorted(set(iterations["kind"])), _NAMES)
         return f"no layers, as no iteration is a real step: there are only {kinds} steps"
+    if not iterations["activity_count"].any():
+        return (
+            "no layers, as no kernel can be joined to a step: the capture records no launches,"
+            " or no correlation of kernels with them"
+        )
     return (
         "no layers: nothing repeats around an attention kernel; choose a kernel that occurs"
         " once per layer with --anchor"

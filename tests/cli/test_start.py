@@ -154,3 +154,18 @@ def test_a_bug_is_told_in_one_line(autoviz: Run, monkeypatch: pytest.MonkeyPatch
 
 def test_launch_modes_are_the_synthesisers() -> None:
     assert get_args(LaunchMode) == LAUNCH_MODES
+
+
+def test_a_closed_output_is_no_bug() -> None:
+    done = subprocess.run(
+        f'"{sys.executable}" -c "{_MAIN}" doctor --json >&-',
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "bug" not in done.stderr
+    assert done.returncode in (0, 2)
+
+
+_MAIN = "import sys; from perfetto_autoviz.cli.app import main; sys.exit(main())"

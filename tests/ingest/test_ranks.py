@@ -118,3 +118,11 @@ def test_enriched_traces_beside_their_captures_are_passed_over(tmp_path: Path) -
         capture.unlink()
     names = [item.path.name for item in find_captures([tmp_path])]
     assert names == ["rank0.autoviz.zip", "rank1.autoviz.zip"]
+
+
+def test_one_file_under_two_names_is_refused(tmp_path: Path) -> None:
+    first = write(tmp_path, "rank0.json")
+    (tmp_path / "rank1.json").symlink_to(first)
+    for paths in ([first, first], [first, tmp_path / "rank1.json"]):
+        with pytest.raises(CaptureError, match="same file"):
+            find_captures(paths)

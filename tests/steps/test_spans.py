@@ -80,6 +80,16 @@ def test_compiled_graphs_of_an_llm_step_are_no_iterations() -> None:
 
 def test_a_span_repeated_on_another_stream_at_the_same_time_counts_once() -> None:
     twice = pd.concat([spans((0, 100, VLLM), utid=1), spans((50, 120, VLLM), utid=2)])
+    assert len(iteration_spans(twice, on_device=True)) == 1
+
+
+def test_two_threads_in_steps_of_one_text_are_in_two_steps() -> None:
+    twice = pd.concat([spans((0, 100, VLLM), utid=1), spans((70, 100, VLLM), utid=2)])
+    assert len(iteration_spans(twice)) == 2
+
+
+def test_a_step_marked_on_two_threads_at_once_counts_once() -> None:
+    twice = pd.concat([spans((0, 100, VLLM), utid=1), spans((2, 98, VLLM), utid=2)])
     assert len(iteration_spans(twice)) == 1
 
 

@@ -17,6 +17,10 @@ from perfetto_autoviz.steps.dialects import Annotation, parse_annotation, richne
 _COMPILED_GRAPH = re.compile(r"^## Call CompiledFxGraph \w+ ##$")
 
 
+MIN_REPEAT_OVERLAP = 0.9
+"""Part of the longer of two spans that they must share to be one step marked twice."""
+
+
 @dataclass
 class Span:
     """A span that stands for an iteration.
@@ -50,18 +54,23 @@ class Span:
         return self.annotation.dialect if self.annotation else "torch_compile"
 
 
-def iteration_spans(annotations: pd.DataFrame) -> list[Span]:
+def iteration_spans(annotations: pd.DataFrame, *, on_device: bool = False) -> list[Span]:
     """Outermost spans in order of start, each with the spans inside it.
 
     Args:
         annotations: columns ts, dur (ns), name, utid, pid, of one side: the host, or
             the streams of a device.
+        on_device: which side. A device span is repeated on each stream, from the first to
+            the last activity there; on the host, two threads that are in a step of the same
+            text at the same time are in two steps, unless the spans are all but equal.
     """
     spans = _serving_first(_candidates(annotations))
     roots: list[Span] = []
     for thread in dict.fromkeys(span.thread for span in spans):
         roots += _nest(span for span in spans if span.thread == thread)
-    return _distinct([_unify(root) for root in roots])
+    return _distinct(
+        [_unify(root) for root in roots], least_overlap=0.0 if on_device else MIN_REPEAT_OVERLAP
+    )
 
 
 def levels(roots: list[Span]) -> Iterator[tuple[int, Span, Span | None]]:
@@ -152,14 +161,20 @@ def _same_step(outer: Span, inner: Span) -> bool:
     return outer.dialect != inner.dialect or outer.text == inner.text
 
 
-def _distinct(roots: list[Span]) -> list[Span]:
+def _distinct(roots: list[Span], least_overlap: float) -> list[Span]:
     """Drops a span that another thread of the process repeats at the same time."""
     kept: list[Span] = []
     latest: dict[tuple[int, str], Span] = {}
     for root in sorted(roots, key=lambda span: (span.ts, -span.end)):
         twin = latest.get((root.process, root.text))
-        if twin and twin.thread != root.thread and root.ts < twin.end:
+        if twin and twin.thread != root.thread and _overlap(twin, root) > least_overlap:
             continue
         latest[root.process, root.text] = root
         kept.append(root)
     return kept
+
+
+def _overlap(one: Span, other: Span) -> float:
+    """Shared part of the longer of two spans."""
+    shared = min(one.end, other.end) - max(one.ts, other.ts)
+    return shared / max(one.end - one.ts, other.end - other.ts, 1)

@@ -57,7 +57,7 @@ def find_iterations(frames: Frames, _options: Options) -> dict[str, pd.DataFrame
     activities = Activities.of(frames["_autoviz_activity"])
     on_device = annotations["on_device"].to_numpy() == 1
     host = iteration_spans(annotations[~on_device])
-    device = iteration_spans(annotations[on_device])
+    device = iteration_spans(annotations[on_device], on_device=True)
     found = _levels(activities, host, device) if host else _device_levels(activities, device)
     return _relations(activities, DurableKeys.of(frames["_autoviz_activity"]), found)
 
