@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 from typing import TypeVar
 
 import pandas as pd
 
 from perfetto_autoviz import sqlpackage
+from perfetto_autoviz.closing import Closing
 from perfetto_autoviz.engine import Engine, start_engine
 from perfetto_autoviz.push import derived_types, push_table
 from perfetto_autoviz.session import Session
-from perfetto_autoviz.steps import STEPS, SetStep
+from perfetto_autoviz.steps import SetStep
 
 T = TypeVar("T")
 
 
-class RankSet:
+class RankSet(Closing):
     """One session per rank, and a hub: an empty engine that holds what all ranks found.
 
     A context manager. Clocks of different ranks are not assumed to be aligned.
@@ -48,17 +48,6 @@ class RankSet:
             session.make_together = self._make_together
         self._on_hub: set[str] = set()
         self._done: set[str] = set()
-
-    def __enter__(self) -> RankSet:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends all engines; closing again is harmless."""
@@ -92,13 +81,6 @@ class RankSet:
                 push_table(hub, name, frame, derived_types(frame))
                 self._on_hub.add(name)
         return hub.query(sqlpackage.without_includes(sql))
-
-    def relations(self) -> dict[int, dict[str, pd.DataFrame]]:
-        """The frames of all stored relations, by rank and short name; made first if need be."""
-        for step in STEPS:
-            if isinstance(step, SetStep):
-                self._make_together(step)
-        return self.on_each(lambda session: session.relations())
 
     def _make_together(self, step: SetStep) -> None:
         if step.name in self._done:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
 from typing import Any
 
 import pandas as pd
 
 from perfetto_autoviz import sqlpackage
+from perfetto_autoviz.closing import Closing
 from perfetto_autoviz.engine import Engine
 from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.ingest import Capture
@@ -43,7 +43,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 _PUSHED = "-- The session pushes this relation."
 
 
-class Session:
+class Session(Closing):
     """One capture in one engine. A context manager.
 
     A statement may use any relation of the package without including its module first: what
@@ -83,17 +83,6 @@ class Session:
         self._unpushed: set[str] = set()
         self.make_together: Callable[[SetStep], None] = self._make_alone
         self._register()
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends the engine; closing again is harmless."""

@@ -7,10 +7,10 @@ import logging
 import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
 
 import pandas as pd
 
+from perfetto_autoviz.closing import Closing
 from perfetto_autoviz.engine import protocol
 from perfetto_autoviz.engine.chunks import rechunked
 from perfetto_autoviz.engine.client import Client
@@ -68,7 +68,7 @@ def start_engine(path: str | None = None) -> Engine:
     )
 
 
-class Engine:
+class Engine(Closing):
     """One engine process with one trace. A context manager; safe to use from any thread.
 
     Attributes:
@@ -93,17 +93,6 @@ class Engine:
             self.close()
             raise
         self.drops_overlaps = drops_overlaps(self.version)
-
-    def __enter__(self) -> Engine:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def load(self, chunks: Iterable[bytes]) -> None:
         """Feeds a whole trace, in pieces of any size.

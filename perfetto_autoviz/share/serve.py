@@ -12,10 +12,10 @@ import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
+from perfetto_autoviz.closing import Closing
 from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.share.link import UI_ORIGIN, UI_PORT, file_url
 
@@ -31,7 +31,7 @@ _HANG_UP = 5.0
 _LOOK_AGAIN = 0.2
 
 
-class OneFileServer:
+class OneFileServer(Closing):
     """Offers one file until it was read completely once. A context manager.
 
     Attributes:
@@ -67,17 +67,6 @@ class OneFileServer:
             target=self._server.serve_forever, args=(_LOOK_AGAIN,), daemon=True
         )
         self._thread.start()
-
-    def __enter__(self) -> OneFileServer:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits until the file was read; Ctrl-C ends the wait as usual.
