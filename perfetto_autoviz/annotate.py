@@ -8,7 +8,7 @@ from pathlib import Path
 from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.tracks.enriched import write_enriched
-from perfetto_autoviz.tracks.view import counter_specs, track_specs
+from perfetto_autoviz.tracks.views import counter_specs, track_specs
 from perfetto_autoviz.tracks.writer import build_annotations
 
 ENRICHED_SUFFIX = ".autoviz.zip"

@@ -17,7 +17,7 @@ import pytest
 from perfetto_autoviz.cli.open import PINNED
 from perfetto_autoviz.synth import PRESETS, read_truth
 from perfetto_autoviz.tracks.specs import DATA_TITLE
-from perfetto_autoviz.tracks.view import track_specs
+from perfetto_autoviz.tracks.views import track_specs
 
 Run = Callable[..., Any]
 

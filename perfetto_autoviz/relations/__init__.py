@@ -1,0 +1,49 @@
+"""The relations that Python steps make, and that an enriched trace stores.
+
+One description serves three readers: the session, which pushes a frame under the
+relation's private source name; the track writer, which stores each row; and the
+SQL modules in ``sql/source``, which read the rows back in a plain trace processor.
+"""
+
+from perfetto_autoviz.relations.capture import CAPTURE, KERNEL_NAME
+from perfetto_autoviz.relations.iterations import ITERATION, ITERATION_SEGMENT, PHASE
+from perfetto_autoviz.relations.layers import LAYER
+from perfetto_autoviz.relations.patterns import (
+    PATTERN,
+    PATTERN_POSITION,
+    PATTERN_RUN,
+    PATTERN_SEGMENT,
+)
+from perfetto_autoviz.relations.schema import SCHEMA_VERSION, Column, Relation, SqlType
+
+RELATIONS: tuple[Relation, ...] = (
+    CAPTURE,
+    KERNEL_NAME,
+    ITERATION,
+    ITERATION_SEGMENT,
+    PHASE,
+    LAYER,
+    PATTERN,
+    PATTERN_POSITION,
+    PATTERN_RUN,
+    PATTERN_SEGMENT,
+)
+"""All stored relations, in the order in which the steps make them."""
+
+__all__ = [
+    "CAPTURE",
+    "ITERATION",
+    "ITERATION_SEGMENT",
+    "KERNEL_NAME",
+    "LAYER",
+    "PATTERN",
+    "PATTERN_POSITION",
+    "PATTERN_RUN",
+    "PATTERN_SEGMENT",
+    "PHASE",
+    "RELATIONS",
+    "SCHEMA_VERSION",
+    "Column",
+    "Relation",
+    "SqlType",
+]

@@ -1,0 +1,61 @@
+"""Engine steps, the kernels that belong to them, and their phases."""
+
+from __future__ import annotations
+
+from perfetto_autoviz.relations.schema import SEGMENT, SPAN, Column, Relation
+
+ITERATION = Relation(
+    "iteration",
+    "One engine step, or one step inside another at a higher level.",
+    (
+        *SPAN,
+        Column("id", "LONG", "Number of the iteration in the capture, from 0."),
+        Column("level", "LONG", "0 for an outermost iteration, 1 for one inside it, …"),
+        Column("parent_id", "LONG", "The iteration this one lies in."),
+        Column("number", "LONG", "Number among the real iterations of its level, from 0."),
+        Column(
+            "kind",
+            "STRING",
+            "step, dummy, capture or generation; only dummy and capture are not real.",
+        ),
+        Column("name", "STRING", "Text of the annotation it was derived from."),
+        Column("dialect", "STRING", "Whose annotation it is, e.g. vllm, sglang."),
+        Column("evidence", "STRING", "What the iteration and its kernels were derived from."),
+        Column("confidence", "DOUBLE", "How sure that is, from 0 to 1."),
+        Column("host_ts", "LONG", "Start of the host span in ns."),
+        Column("host_dur", "LONG", "Duration of the host span in ns."),
+        Column("activity_count", "LONG", "Kernels, copies and fills that belong to it."),
+        Column("kernel_count", "LONG", "Kernels that belong to it."),
+        Column("busy_dur", "LONG", "Time in ns in which at least one of them ran."),
+    ),
+    timed=True,
+)
+
+PHASE = Relation(
+    "phase",
+    "The phase of one iteration.",
+    (
+        *SPAN,
+        Column("iteration_id", "LONG", "The iteration."),
+        Column("phase", "STRING", "prefill, decode, mixed, draft, verify, idle, dummy or unknown."),
+        Column("batch_size", "LONG", "Requests in the step."),
+        Column("context_requests", "LONG", "Requests that are prefilled in the step."),
+        Column("generation_requests", "LONG", "Requests that decode in the step."),
+        Column("context_tokens", "LONG", "Tokens that are prefilled in the step."),
+        Column("generation_tokens", "LONG", "Tokens that decode in the step."),
+        Column("graph_batch_size", "LONG", "Batch size the replayed graph was captured for."),
+        Column("evidence", "STRING", "What the phase was derived from."),
+        Column("confidence", "DOUBLE", "How sure that is, from 0 to 1."),
+    ),
+    timed=True,
+)
+
+ITERATION_SEGMENT = Relation(
+    "iteration_segment",
+    "A stretch of consecutive device activities that belong to one iteration. The first one's"
+    " durable key and the count stand for all of them, so that no row per kernel is stored.",
+    (
+        Column("iteration_id", "LONG", "The iteration."),
+        *SEGMENT,
+    ),
+)
