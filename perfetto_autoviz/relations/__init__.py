@@ -15,6 +15,7 @@ from perfetto_autoviz.relations.patterns import (
     PATTERN_SEGMENT,
 )
 from perfetto_autoviz.relations.schema import SCHEMA_VERSION, Column, Relation, SqlType
+from perfetto_autoviz.relations.steady_state import STEADY_WINDOW
 
 RELATIONS: tuple[Relation, ...] = (
     CAPTURE,
@@ -22,6 +23,7 @@ RELATIONS: tuple[Relation, ...] = (
     ITERATION,
     ITERATION_SEGMENT,
     PHASE,
+    STEADY_WINDOW,
     LAYER,
     PATTERN,
     PATTERN_POSITION,
@@ -43,6 +45,7 @@ __all__ = [
     "PHASE",
     "RELATIONS",
     "SCHEMA_VERSION",
+    "STEADY_WINDOW",
     "Column",
     "Relation",
     "SqlType",

@@ -5,12 +5,14 @@ from perfetto_autoviz.steps.kernel_names import KERNEL_NAMES_STEP
 from perfetto_autoviz.steps.layers import LAYERS_STEP
 from perfetto_autoviz.steps.patterns.step import PATTERNS_STEP
 from perfetto_autoviz.steps.phases import PHASES_STEP
+from perfetto_autoviz.steps.steady_state import STEADY_STATE_STEP
 from perfetto_autoviz.steps.step import Frames, Options, Read, SetStep, Step
 
 STEPS: tuple[Step | SetStep, ...] = (
     KERNEL_NAMES_STEP,
     ITERATIONS_STEP,
     PHASES_STEP,
+    STEADY_STATE_STEP,
     LAYERS_STEP,
     PATTERNS_STEP,
 )

@@ -11,6 +11,9 @@ from perfetto_autoviz.relations import Relation
 
 Frames = Mapping[str, pd.DataFrame]
 
+DEFAULT_NUM_STEPS = 32
+"""Iterations of a steady window, unless the user wants another number."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -19,9 +22,11 @@ class Options:
     Attributes:
         anchor: regular expression of the kernel that occurs once per layer, tried on its
             op and its name; None for attention.
+        num_steps: iterations of a steady window.
     """
 
     anchor: str | None = None
+    num_steps: int = DEFAULT_NUM_STEPS
 
 
 @dataclass(frozen=True)

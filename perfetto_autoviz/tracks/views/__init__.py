@@ -9,9 +9,10 @@ import pandas as pd
 from perfetto_autoviz.tracks.specs import TrackSpec
 from perfetto_autoviz.tracks.views.counters import counter_specs
 from perfetto_autoviz.tracks.views.patterns import pattern_track
+from perfetto_autoviz.tracks.views.steady import steady_track
 from perfetto_autoviz.tracks.views.steps import iteration_track, layer_track, phase_track
 
-_TRACKS = (iteration_track, phase_track, layer_track, pattern_track)
+_TRACKS = (iteration_track, phase_track, steady_track, layer_track, pattern_track)
 
 __all__ = ["counter_specs", "track_specs"]
 
