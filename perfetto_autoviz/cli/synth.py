@@ -25,6 +25,16 @@ LAUNCH_MODES = ("graph", "piecewise", "eager")
 @click.option("--seed", type=click.IntRange(min=0), help="Decides everything random.")
 @click.option("--launch", type=click.Choice(LAUNCH_MODES), help="How all steps are launched.")
 @click.option(
+    "--edits",
+    type=click.IntRange(min=1),
+    help="Make a second build too, with so many edits in each kind of layer: kernels renamed,"
+    " split, fused, added, removed, moved, slower or faster. The builds go into DIR/a and"
+    " DIR/b; the truth of b tells what became of each kernel of a.",
+)
+@click.option(
+    "--edit-seed", type=click.IntRange(min=0), help="Decides the edits. Default: the seed."
+)
+@click.option(
     "-o",
     "--out",
     metavar="DIR",
@@ -39,9 +49,11 @@ def run(
     ranks: int | None,
     seed: int | None,
     launch: LaunchMode | None,
+    edits: int | None,
+    edit_seed: int | None,
     out: str,
 ) -> None:
-    """Make a capture with known truth.
+    """Make a capture with known truth, or one of each of two builds.
 
     PRESET names a scenario after a measured capture (see --list). Each rank's capture gets
     its truth beside it: iterations, phases, layers, and the place of each kernel.
@@ -51,15 +63,37 @@ def run(
         return
     if preset is None:
         raise UsageError("no preset was given: autoviz synth --list shows them")
+    if edit_seed is not None and edits is None:
+        raise UsageError("--edit-seed decides the edits of a second build: give --edits too")
     from perfetto_autoviz.synth import preset as scenario
-    from perfetto_autoviz.synth import synthesise
 
     spec = scenario(preset, steps=steps, ranks=ranks, seed=seed, launch=launch)
     folder = Path(out)
-    _check_folder(spec, folder)
-    for capture in synthesise(spec, folder):
-        click.echo(f"{capture.path}  rank {capture.rank}, {capture.events:,} events")
-        click.echo(f"{capture.truth_path}  its truth")
+    if edits is None:
+        _make([(spec, folder)])
+    else:
+        _make(_builds(spec, folder, edits, edit_seed))
+
+
+def _builds(
+    spec: ScenarioSpec, folder: Path, edits: int, edit_seed: int | None
+) -> list[tuple[ScenarioSpec, Path]]:
+    from perfetto_autoviz.synth import EditPlan, build_folders, second_build
+
+    seed = spec.seed if edit_seed is None else edit_seed
+    pair = second_build(spec, EditPlan(edits), seed)
+    return list(zip((pair.a, pair.b), build_folders(folder), strict=True))
+
+
+def _make(builds: list[tuple[ScenarioSpec, Path]]) -> None:
+    from perfetto_autoviz.synth import synthesise
+
+    for spec, folder in builds:
+        _check_folder(spec, folder)
+    for spec, folder in builds:
+        for capture in synthesise(spec, folder):
+            click.echo(f"{capture.path}  rank {capture.rank}, {capture.events:,} events")
+            click.echo(f"{capture.truth_path}  its truth")
 
 
 command = click.command("synth")(run)

@@ -146,6 +146,7 @@ class RankWriter:
                     parts=self._parts,
                     kinds=self._kinds,
                 ),
+                spec.edits,
             )
         )
         streams = sorted(set(model.gpu.streams.values()))

@@ -9,6 +9,7 @@ from typing import Literal
 from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.synth.arrivals import Arrivals
 from perfetto_autoviz.synth.dialects import Dialect
+from perfetto_autoviz.synth.edits import TrueEdit
 from perfetto_autoviz.synth.model import Model, load_model
 from perfetto_autoviz.synth.program import LaunchMode
 from perfetto_autoviz.synth.timeline import HostCosts
@@ -57,6 +58,8 @@ class ScenarioSpec:
         rank_sigma: standard deviation of the log of a rank's fixed speed factor.
         rank_offset_us: largest offset between two ranks' clocks in µs.
         costs: what the host needs.
+        build: 0 for the first build; others have noise of their own.
+        edits: what became of the first build's kernels, for the truth.
     """
 
     name: str
@@ -88,6 +91,8 @@ class ScenarioSpec:
     rank_sigma: float = 0.004
     rank_offset_us: float = 0.0
     costs: HostCosts = field(default_factory=HostCosts)
+    build: int = 0
+    edits: tuple[TrueEdit, ...] = ()
 
     def __post_init__(self) -> None:
         if self.ranks < 1:

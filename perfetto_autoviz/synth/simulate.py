@@ -143,7 +143,7 @@ class _Run:
     def __init__(self, spec: ScenarioSpec, model: Model) -> None:
         self.spec = spec
         self.model = model
-        seeds = np.random.SeedSequence([spec.seed, 2])
+        seeds = np.random.SeedSequence([spec.seed, 2 + spec.build])
         self.rng = np.random.Generator(np.random.PCG64(seeds))
         self.timeline = Timeline(
             model, spec.ranks, self.rng, spec.costs, spec.asynchronous, spec.rank_sigma

@@ -34,8 +34,14 @@ times are integers in ns and equal to what the capture says, so that ``ts`` is t
                     ``part`` (index into ``parts``)
 ``names``       distinct names of device activities; last, because it is known last
 
-Device activities are numbered from 0 through all chunks. Optional members (``edits``,
-``anomalies``) may follow; a reader ignores what it does not know.
+Device activities are numbered from 0 through all chunks. Optional members may follow; a
+reader ignores what it does not know:
+
+``edits``       of a second build: list of objects, each position of each kind of layer of both
+                builds in one: ``kind`` (same, slower, faster, retuned (another tile size),
+                renamed, split, fused, added, removed, moved), ``part``, ``a`` and ``b``
+                (positions in the part before and after), ``names_a``, ``names_b``, ``factor``
+                (duration after over before by the models; null if one side is empty)
 """
 
 from __future__ import annotations
@@ -52,6 +58,7 @@ import orjson
 from numpy.typing import NDArray
 
 from perfetto_autoviz.errors import CaptureError
+from perfetto_autoviz.synth.edits import TrueEdit
 from perfetto_autoviz.synth.output import open_output
 
 SCHEMA = "autoviz-truth"
@@ -121,6 +128,7 @@ class Truth:
         iterations: all iterations in order of index.
         layers: one int64 array per column of ``LAYER_COLUMNS``, shape ``(layers,)``.
         kernels: one int64 array per column of ``KERNEL_COLUMNS``, shape ``(kernels,)``.
+        edits: what became of the first build's kernels, if this is a second one.
     """
 
     header: TruthHeader
@@ -128,6 +136,7 @@ class Truth:
     iterations: Sequence[TrueIteration]
     layers: Mapping[str, Ints]
     kernels: Mapping[str, Ints]
+    edits: Sequence[TrueEdit] = ()
 
 
 @dataclass
@@ -137,10 +146,12 @@ class TruthWriter:
     Args:
         path: where the file will be; gzipped if the name ends in ``.gz``.
         header: what is known before the first step.
+        edits: what became of the first build's kernels, if this is a second one.
     """
 
     path: Path
     header: TruthHeader
+    edits: Sequence[TrueEdit] = ()
     names: dict[str, int] = field(default_factory=dict)
     _chunks: int = 0
 
@@ -173,7 +184,10 @@ class TruthWriter:
 
     def close(self) -> None:
         """Finish the file and let it appear."""
-        self._stream.write(b'\n],\n"names":' + orjson.dumps(list(self.names)) + b"}\n")
+        self._stream.write(b'\n],\n"names":' + orjson.dumps(list(self.names)))
+        if self.edits:
+            self._stream.write(b',\n"edits":' + orjson.dumps([asdict(one) for one in self.edits]))
+        self._stream.write(b"}\n")
         self._output.commit()
 
     def __enter__(self) -> TruthWriter:
@@ -220,7 +234,13 @@ def read_truth(path: Path) -> Truth:
         iterations=sorted(iterations, key=lambda iteration: iteration.index),
         layers=_columns(chunks, "layers", LAYER_COLUMNS),
         kernels=_columns(chunks, "kernels", KERNEL_COLUMNS),
+        edits=[_edit(row) for row in document.get("edits", ())],
     )
+
+
+def _edit(row: Mapping[str, Any]) -> TrueEdit:
+    lists = ("a", "b", "names_a", "names_b")
+    return TrueEdit(**{**row, **{name: tuple(row[name]) for name in lists}})
 
 
 def _columns(

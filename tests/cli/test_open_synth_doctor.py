@@ -124,6 +124,19 @@ def test_synth_replaces_no_recorded_capture(autoviz: Run, tmp_path: Path) -> Non
     assert "is no folder" in autoviz("synth", "vllm-gptoss20b", "-o", recorded).err
 
 
+def test_synth_makes_two_builds(autoviz: Run, tmp_path: Path) -> None:
+    arguments = ("synth", "sglang-qwen3-8b", "--steps", 2, "--edits", 3, "-o", tmp_path)
+    assert autoviz(*arguments).code == 0
+    truths = [read_truth(next((tmp_path / name).glob("*.truth.json.gz"))) for name in "ab"]
+    assert not truths[0].edits
+    changes = [edit for edit in truths[1].edits if edit.kind != "same"]
+    assert len(changes) == 3
+    assert autoviz(*arguments, "--edit-seed", 9).code == 0
+    other = read_truth(next((tmp_path / "b").glob("*.truth.json.gz")))
+    assert [edit for edit in other.edits if edit.kind != "same"] != changes
+    assert "give --edits too" in autoviz("synth", "sglang-qwen3-8b", "--edit-seed", 9).err
+
+
 def test_doctor_in_words_and_as_json(autoviz: Run) -> None:
     found = autoviz("doctor", "--json")
     report = json.loads(found.out)
