@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
+import pandas as pd
+
 from perfetto_autoviz.errors import UsageError
+from perfetto_autoviz.ingest import Capture
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.tracks.enriched import write_enriched
 from perfetto_autoviz.tracks.views import counter_specs, track_specs
@@ -43,10 +47,25 @@ def write_annotated(session: Session, out: Path) -> None:
     Raises:
         UsageError: the output would replace the capture, or can't be written.
     """
-    capture = session.capture
-    relations = session.relations()
+    write_relations(session.capture, session.relations(), first_ts(session), out)
+
+
+def write_relations(
+    capture: Capture, relations: Mapping[str, pd.DataFrame], start: int, out: Path
+) -> None:
+    """Writes an enriched trace of a capture and the frames of all stored relations.
+
+    Args:
+        capture: the capture.
+        relations: by short name.
+        start: the capture's first timestamp in ns.
+        out: the file to write.
+
+    Raises:
+        UsageError: the output would replace the capture, or can't be written.
+    """
     tracks, counters = track_specs(relations), counter_specs(relations)
-    annotations = build_annotations(relations, tracks, counters, _first_ts(session))
+    annotations = build_annotations(relations, tracks, counters, start)
     original = capture.original_is_enough
     try:
         write_enriched(
@@ -60,6 +79,7 @@ def write_annotated(session: Session, out: Path) -> None:
         raise UsageError(f"can't write {out}: {error.strerror or error}") from error
 
 
-def _first_ts(session: Session) -> int:
+def first_ts(session: Session) -> int:
+    """When the first device activity of an open capture starts, in ns."""
     first = session.query("SELECT min(ts) AS ts FROM _autoviz_device_slice")["ts"].iloc[0]
     return int(first)

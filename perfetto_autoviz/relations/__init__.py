@@ -6,6 +6,16 @@ SQL modules in ``sql/source``, which read the rows back in a plain trace process
 """
 
 from perfetto_autoviz.relations.capture import CAPTURE, KERNEL_NAME
+from perfetto_autoviz.relations.compare import (
+    COMPARISON,
+    COMPARISON_RELATIONS,
+    EDIT,
+    MATCH,
+    OPERATION_CHANGE,
+    PAIR_SCORE,
+    RUN_MATCH,
+    UNSHARED_OPERATION,
+)
 from perfetto_autoviz.relations.iterations import ITERATION, ITERATION_SEGMENT, PHASE
 from perfetto_autoviz.relations.layers import LAYER
 from perfetto_autoviz.relations.patterns import (
@@ -29,23 +39,32 @@ RELATIONS: tuple[Relation, ...] = (
     PATTERN_POSITION,
     PATTERN_RUN,
     PATTERN_SEGMENT,
+    *COMPARISON_RELATIONS,
 )
 """All stored relations, in the order in which the steps make them."""
 
 __all__ = [
     "CAPTURE",
+    "COMPARISON",
+    "COMPARISON_RELATIONS",
+    "EDIT",
     "ITERATION",
     "ITERATION_SEGMENT",
     "KERNEL_NAME",
     "LAYER",
+    "MATCH",
+    "OPERATION_CHANGE",
+    "PAIR_SCORE",
     "PATTERN",
     "PATTERN_POSITION",
     "PATTERN_RUN",
     "PATTERN_SEGMENT",
     "PHASE",
     "RELATIONS",
+    "RUN_MATCH",
     "SCHEMA_VERSION",
     "STEADY_WINDOW",
+    "UNSHARED_OPERATION",
     "Column",
     "Relation",
     "SqlType",

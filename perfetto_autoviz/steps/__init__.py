@@ -1,5 +1,6 @@
 """The Python steps: pure functions that add what SQL can't."""
 
+from perfetto_autoviz.steps.comparison import COMPARISON_STEP
 from perfetto_autoviz.steps.iterations import ITERATIONS_STEP
 from perfetto_autoviz.steps.kernel_names import KERNEL_NAMES_STEP
 from perfetto_autoviz.steps.layers import LAYERS_STEP
@@ -15,6 +16,7 @@ STEPS: tuple[Step | SetStep, ...] = (
     STEADY_STATE_STEP,
     LAYERS_STEP,
     PATTERNS_STEP,
+    COMPARISON_STEP,
 )
 """All steps; each runs when something first reads what it makes."""
 

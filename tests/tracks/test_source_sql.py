@@ -154,8 +154,8 @@ def filled() -> Callable[[Relation], pd.DataFrame]:
             "STRING": ["kernel<float>", "", None],
         }
         columns = {name: examples[kind] for name, kind in relation.types.items()}
-        columns.update({name: [1, 2, 3] for name in columns if name == "id"})
-        columns.update({name: [1, 2, 3] for name in columns if name == "iteration_id"})
+        ordering = ("id", "iteration_id", "run_id")
+        columns.update({name: [1, 2, 3] for name in columns if name in ordering})
         return pd.DataFrame(columns, dtype=object)
 
     return frame
