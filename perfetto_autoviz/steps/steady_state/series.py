@@ -98,7 +98,7 @@ def series(iterations: pd.DataFrame, phases: pd.DataFrame, *, least: int = MIN_S
         level=level,
         ids=mine["id"].to_numpy(np.int64),
         numbers=mine["number"].to_numpy(np.int64),
-        ts=mine["ts"].astype("Int64").to_numpy(np.int64, na_value=-1),
+        ts=mine["ts"].fillna(-1).to_numpy(np.int64),
         dur=_floats(mine["dur"]),
         phases=tuple(None if name == "unknown" else name for name in names),
         phase_confidence=np.nan_to_num(_floats(known["confidence"])),
@@ -110,4 +110,4 @@ def series(iterations: pd.DataFrame, phases: pd.DataFrame, *, least: int = MIN_S
 
 
 def _floats(column: pd.Series[Any]) -> Floats:
-    return column.astype("Float64").to_numpy(np.float64, na_value=np.nan)
+    return np.asarray(column.astype("Float64").to_numpy(float, na_value=np.nan), np.float64)
