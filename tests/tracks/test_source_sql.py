@@ -155,7 +155,8 @@ def filled() -> Callable[[Relation], pd.DataFrame]:
         }
         columns = {name: examples[kind] for name, kind in relation.types.items()}
         ordering = ("id", "iteration_id", "run_id")
-        columns.update({name: [1, 2, 3] for name in columns if name in ordering})
+        keys = [name for name in ordering if relation.types.get(name) == "LONG"]
+        columns.update({name: [1, 2, 3] for name in keys})
         return pd.DataFrame(columns, dtype=object)
 
     return frame
