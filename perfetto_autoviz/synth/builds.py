@@ -47,7 +47,7 @@ def second_build(spec: ScenarioSpec, plan: EditPlan, seed: int) -> BuildPair:
         kinds[kind], found = edit_layer(slots, kind, plan, model.gpu.graph_gap_ns, rng)
         edits += found
     changed = replace(model, kinds=kinds)
-    after = replace(spec, model=changed, build=SECOND, edits=tuple(edits))
+    after = replace(spec, model=changed, shared_expert=False, build=SECOND, edits=tuple(edits))
     return BuildPair(spec, after, tuple(edits))
 
 

@@ -8,8 +8,8 @@ step. Device properties and runtime versions are those of the same captures.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -29,10 +29,7 @@ KernelClass = Literal[
     "sampling",
 ]
 Category = Literal["kernel", "gpu_memcpy", "gpu_memset"]
-StreamRole = Literal["main", "communication", "copy"]
-
-MIN_SHARDED_NS = 4_000
-"""Below this a kernel is bound by its launch, so tensor parallelism does not shorten it."""
+StreamRole = Literal["main", "communication", "copy", "side"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +60,7 @@ class Slot:
             profiler recorded them; ``T`` in a grid stands for tokens.
         first: what stands here in layer 0, or None for the same as elsewhere.
         skip_first: whether layer 0 has nothing here.
+        joins: whether it waits for the side stream, beside which the main one runs on.
     """
 
     name: str
@@ -78,6 +76,7 @@ class Slot:
     resources: Mapping[str, Any] = field(default_factory=dict)
     first: Variant | None = None
     skip_first: bool = False
+    joins: bool = False
 
 
 @dataclass(frozen=True)
@@ -293,71 +292,4 @@ def _slot(raw: Mapping[str, Any]) -> Slot:
         resources={key: raw[key] for key in _RESOURCES if raw.get(key) is not None},
         first=Variant(first["name"], round(first["dur"] * 1000)) if first else None,
         skip_first="first" in raw and first is None,
-    )
-
-
-def with_layers(model: Model, layers: int) -> Model:
-    """The same model with another number of layers."""
-    return replace(model, layers=layers)
-
-
-def without_overlap(model: Model) -> Model:
-    """The model without programmatic dependent launch: negative gaps become ordinary ones."""
-
-    def apart(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
-        gap = model.gpu.graph_gap_ns
-        return tuple(replace(s, gap_ns=gap) if s.gap_ns < 0 else s for s in slots)
-
-    return map_slots(model, apart)
-
-
-def on_streams(model: Model, roles: Mapping[KernelClass, StreamRole]) -> Model:
-    """The model with whole classes of kernels moved to another stream, e.g. all collectives."""
-
-    def move(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
-        return tuple(replace(s, stream=roles.get(s.cls, s.stream)) for s in slots)
-
-    return map_slots(model, move)
-
-
-def tensor_parallel(model: Model, ranks: int, collective: Slot) -> Model:
-    """The model sharded over ranks: heavy kernels shrink, a collective follows each half layer.
-
-    A layer's attention half ends with its output projection, the last gemm before the second
-    norm; its other half ends with the layer. Models that were measured sharded already have
-    their collectives and come back unchanged.
-    """
-    if ranks == 1 or any(s.cls == "communication" for k in model.kinds.values() for s in k):
-        return model
-
-    def shard(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
-        heavy = ("gemm", "moe_gemm", "attention")
-        return tuple(
-            replace(s, dur_ns=max(MIN_SHARDED_NS, s.dur_ns // ranks)) if s.cls in heavy else s
-            for s in slots
-        )
-
-    sharded = map_slots(model, shard)
-    kinds = {kind: _with_collectives(slots, collective) for kind, slots in sharded.kinds.items()}
-    return replace(sharded, kinds=kinds)
-
-
-def _with_collectives(slots: tuple[Slot, ...], collective: Slot) -> tuple[Slot, ...]:
-    attention = next(i for i, s in enumerate(slots) if s.cls == "attention")
-    output = next(i for i in range(attention, len(slots)) if slots[i].cls == "gemm")
-    end = output + 1
-    while slots[end].cls == "reduce":
-        end += 1
-    return (*slots[:end], collective, *slots[end:], collective)
-
-
-def map_slots(model: Model, change: Callable[[tuple[Slot, ...]], tuple[Slot, ...]]) -> Model:
-    """The model with ``change`` applied to every part and every kind of layer."""
-    return replace(
-        model,
-        prologue=change(model.prologue),
-        head=change(model.head),
-        kinds={kind: change(slots) for kind, slots in model.kinds.items()},
-        tail=change(model.tail),
-        epilogue=change(model.epilogue),
     )

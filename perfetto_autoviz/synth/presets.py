@@ -105,6 +105,15 @@ _PRESETS = (
         split_streams=True,
     ),
     ScenarioSpec(
+        name="sglang-qwen3-30b-a3b-shared-expert",
+        model="qwen3-30b-a3b-b300",
+        framework="sglang",
+        dialect="sglang",
+        arrivals=_SGLANG,
+        shared_expert=True,
+        stream_moves=0.25,
+    ),
+    ScenarioSpec(
         name="plain-qwen3-30b-a3b-b300",
         model="qwen3-30b-a3b-b300",
         framework="sglang",

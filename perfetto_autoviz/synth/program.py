@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Literal
 
 import numpy as np
@@ -61,12 +61,14 @@ class Run:
         stop: one past the last kernel.
         stream: role of the stream.
         collective: whether it is one kernel that ends on all ranks together.
+        joins: whether its first kernel waits for the side stream.
     """
 
     start: int
     stop: int
     stream: StreamRole
     collective: bool
+    joins: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,16 +134,19 @@ class Program:
         return min(INNER_SKIPS, stop - 1), stop
 
     def runs(self, ranks: int) -> list[Run]:
-        """The program cut where the stream changes, and around collectives of several ranks."""
+        """The program cut at changes of the stream, at what joins the side, at collectives."""
         found: list[Run] = []
-        for (stream, collective), group in groupby(
-            enumerate(self.kernels), key=lambda item: _run_key(item[1].slot, ranks)
+        joined = np.cumsum([placed.slot.joins for placed in self.kernels]).tolist()
+        for (stream, collective, _), group in groupby(
+            enumerate(self.kernels),
+            key=lambda item: (*_run_key(item[1].slot, ranks), joined[item[0]]),
         ):
             indices = [i for i, _ in group]
-            if collective:
-                found += [Run(i, i + 1, stream, True) for i in indices]
-            else:
-                found.append(Run(indices[0], indices[-1] + 1, stream, False))
+            cuts = [*indices, indices[-1] + 1] if collective else [indices[0], indices[-1] + 1]
+            found += [
+                Run(start, stop, stream, collective, self.kernels[start].slot.joins)
+                for start, stop in pairwise(cuts)
+            ]
         return found
 
 

@@ -43,6 +43,9 @@ class ScenarioSpec:
         layers: number of layers, if other than the model's.
         pdl: whether kernels may overlap as measured; False sets them apart.
         split_streams: collectives run on a stream of their own.
+        shared_expert: an expert for all tokens runs beside the chosen ones, on a stream of its
+            own where a graph is replayed.
+        stream_moves: probability that a replayed graph has one of its kernels on the main stream.
         asynchronous: the host runs one step ahead of the device.
         speculative: draft tokens per decode step; 0 for none.
         dummy_steps: dummy batches before the first real step.
@@ -76,6 +79,8 @@ class ScenarioSpec:
     layers: int | None = None
     pdl: bool = True
     split_streams: bool = False
+    shared_expert: bool = False
+    stream_moves: float = 0.0
     asynchronous: bool = False
     speculative: int = 0
     dummy_steps: int = 0

@@ -14,15 +14,8 @@ from numpy.typing import NDArray
 
 from perfetto_autoviz.synth.arrivals import StepPlan, decode_work, plan_steps
 from perfetto_autoviz.synth.dialects import annotation_texts
-from perfetto_autoviz.synth.model import (
-    Model,
-    Slot,
-    load_model,
-    on_streams,
-    tensor_parallel,
-    with_layers,
-    without_overlap,
-)
+from perfetto_autoviz.synth.model import Model, Slot, load_model
+from perfetto_autoviz.synth.names import libraries
 from perfetto_autoviz.synth.noise import Load
 from perfetto_autoviz.synth.program import (
     LaunchMode,
@@ -33,6 +26,15 @@ from perfetto_autoviz.synth.program import (
 )
 from perfetto_autoviz.synth.scenario import Framework, ScenarioSpec
 from perfetto_autoviz.synth.timeline import StepTimes, Timeline
+from perfetto_autoviz.synth.variants import (
+    on_main_stream,
+    on_streams,
+    side_kernels,
+    tensor_parallel,
+    with_layers,
+    with_shared_expert,
+    without_overlap,
+)
 
 Ints = NDArray[np.int64]
 
@@ -52,6 +54,9 @@ NAMESPACES: Mapping[Framework, str] = {
     "trtllm": "tensorrt_llm",
 }
 """Where each framework keeps its custom all-reduce."""
+
+SHARED_LIBRARY = {"amd": 0, "nvidia": 1}
+"""By vendor, which of the libraries of products a shared expert uses."""
 
 COLLECTIVE_NS = 9_000
 """An all-reduce of a decode batch; measured ones of 888 tokens take 25 µs."""
@@ -120,6 +125,9 @@ def scenario_model(spec: ScenarioSpec) -> Model:
         model = with_layers(model, spec.layers)
     shared = collective(model, spec.framework, spec.ranks)
     model = tensor_parallel(model, spec.ranks, shared)
+    if spec.shared_expert:
+        dense = libraries("gemm")[SHARED_LIBRARY[model.gpu.vendor]][0]
+        model = with_shared_expert(model, libraries("gated_activation")[0][0], dense)
     if not spec.pdl:
         model = without_overlap(model)
     if spec.split_streams:
@@ -148,7 +156,7 @@ class _Run:
         self.timeline = Timeline(
             model, spec.ranks, self.rng, spec.costs, spec.asynchronous, spec.rank_sigma
         )
-        self.programs: dict[tuple[str, int], Program] = {}
+        self.programs: dict[tuple[str, int, int], Program] = {}
 
     def plans(self) -> Iterator[StepPlan]:
         """Graph captures, then dummy batches, then the real steps."""
@@ -169,7 +177,7 @@ class _Run:
     def step(self, plan: StepPlan) -> Step:
         mode = self._mode(plan)
         batch = graph_batch(plan.requests) if mode == "graph" or plan.kind == "capture" else None
-        program = self._program(plan, mode)
+        program = self._program(plan, mode, self._moved(mode))
         load = Load(
             tokens=self._tokens(plan, batch),
             requests=max(plan.requests, 1),
@@ -199,23 +207,33 @@ class _Run:
         hole = bool(every) and plan.index % every == every - 1
         return round(self.spec.hole_ms * 1e6) if hole else 0
 
-    def _program(self, plan: StepPlan, mode: LaunchMode) -> Program:
+    def _moved(self, mode: LaunchMode) -> int:
+        """The kernel of a layer that a replayed graph has on the main stream, or -1."""
+        moves = self.spec.stream_moves
+        if not moves or mode == "eager" or self.rng.random() >= moves:
+            return -1
+        return int(self.rng.integers(max(side_kernels(self.model), 1)))
+
+    def _program(self, plan: StepPlan, mode: LaunchMode, moved: int) -> Program:
         if plan.phase == "idle":
-            key = ("idle", 0)
+            key = ("idle", 0, moved)
         elif plan.kind == "capture":
-            key = ("capture", 0)
+            key = ("capture", 0, moved)
         else:
-            key = (mode, DRAFT_LAYERS if plan.phase == "draft" else self.model.layers)
+            key = (mode, DRAFT_LAYERS if plan.phase == "draft" else self.model.layers, moved)
         if key not in self.programs:
             self.programs[key] = self._build(key, mode)
         return self.programs[key]
 
-    def _build(self, key: tuple[str, int], mode: LaunchMode) -> Program:
-        if key[0] == "idle":
+    def _build(self, key: tuple[str, int, int], mode: LaunchMode) -> Program:
+        kind, layers, moved = key
+        if kind == "idle":
             return empty_program()
-        if key[0] == "capture":
+        if kind == "capture":
             return prologue_program(self.model)
-        return step_program(self.model, mode, key[1])
+        # Without a graph there is nothing to gain from a second stream.
+        model = on_main_stream(self.model) if mode == "eager" else self.model
+        return step_program(on_main_stream(model, moved) if moved >= 0 else model, mode, layers)
 
 
 def graph_batch(requests: int) -> int:

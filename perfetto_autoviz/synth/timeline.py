@@ -217,13 +217,16 @@ class Timeline:
         self.free[run.stream] = ts[:, run.stop - 1] + dur[:, run.stop - 1]
 
     def _floor(self, run: Run, gap: Ints) -> Ints:
-        """Earliest start of a run's first kernel; copies let the main stream run on."""
+        """Earliest start of a run's first kernel; copies and the side let the main one run on."""
         start = np.zeros(self.ranks, dtype=np.int64)
         if run.stream in self.free:
             start = self.free[run.stream] + gap
-        waits: StreamRole = "communication" if run.stream == "main" else "main"
-        if waits in self.free:
-            start = np.maximum(start, self.free[waits] + np.maximum(gap, 0))
+        waits: list[StreamRole] = ["communication" if run.stream == "main" else "main"]
+        if run.joins:
+            waits.append("side")
+        for other in waits:
+            if other in self.free:
+                start = np.maximum(start, self.free[other] + np.maximum(gap, 0))
         return start
 
     def _durations(self, program: Program, load: Load) -> Ints:

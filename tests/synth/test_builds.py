@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,7 @@ def test_edits_lie_apart_unless_they_may_touch() -> None:
     for seed in range(30):
         for plan in (EditPlan(5), EditPlan(8, touching=True)):
             kinds = [edit.kind for edit in second_build(spec, plan, seed).edits]
-            pairs = sum("same" not in two for two in zip(kinds, kinds[1:], strict=False))
+            pairs = sum("same" not in two for two in pairwise(kinds))
             assert not pairs or plan.touching
             touching += pairs
     assert touching > 10
