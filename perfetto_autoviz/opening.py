@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from perfetto_autoviz.capture_row import capture_frame, stored_identity
 from perfetto_autoviz.engine import judge
@@ -30,6 +31,9 @@ def open_trace(
     trace_processor: str | None = None,
     light: bool = False,
     anchor: str | None = None,
+    llm_inference: bool | None = None,
+    max_num_seqs: int | None = None,
+    num_steps: int | None = None,
 ) -> Session | RankSet:
     """Opens a capture, or the captures of several ranks.
 
@@ -37,8 +41,13 @@ def open_trace(
         paths: a capture, an enriched trace, several of them, or a folder.
         trace_processor: path of the engine; the first that is found if not given.
         light: leave out Python frames, and operators if that isn't enough for the engine.
-        anchor: regular expression of the kernel that occurs once per layer; an enriched
-            trace is then analysed anew.
+        anchor: regular expression of the kernel that occurs once per layer.
+        llm_inference: whether iterations without annotations have phases; by default if
+            their kernels are those of a language model.
+        max_num_seqs: most requests that run at once.
+        num_steps: iterations of a steady window.
+
+    With any of the last four, an enriched trace is analysed anew.
 
     Returns:
         A session for one file, a rank set for several files or a folder.
@@ -48,9 +57,14 @@ def open_trace(
         EngineError: no engine was found, or the capture doesn't fit into it.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    options = OpenOptions(
-        trace_processor, light, fresh=anchor is not None, steps=Options(anchor=anchor)
-    )
+    given_steps = {
+        "anchor": anchor,
+        "llm_inference": llm_inference,
+        "max_num_seqs": max_num_seqs,
+        "num_steps": num_steps,
+    }
+    steps: dict[str, Any] = {name: v for name, v in given_steps.items() if v is not None}
+    options = OpenOptions(trace_processor, light, fresh=bool(steps), steps=Options(**steps))
     found = find_captures([Path(path) for path in given])
     if len(given) == 1 and not Path(given[0]).is_dir():
         return open_capture(found[0], options, run_id(found))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     metavar="OUT",
     help="File to write, or folder to write to. Default: NAME.autoviz.zip beside the capture.",
 )
-@options.anchor
+@options.steps
 @options.light
 @options.trace_processor
 @options.as_json
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def run(
     captures: tuple[str, ...],
     out: str | None,
-    anchor: str | None,
+    steps: Mapping[str, Any],
     light: bool,
     trace_processor: str | None,
     as_json: bool,
@@ -59,7 +59,7 @@ def run(
     targets = _targets(found, out, force=force)
     with progress(quiet=quiet or as_json) as report:
         chosen = OpenOptions(
-            trace_processor, light, fresh=True, steps=Options(anchor=anchor), progress=report
+            trace_processor, light, fresh=True, steps=Options(**steps), progress=report
         )
         with sessions(found, chosen) as opened:
             # What is found over all ranks together, before each is worked on by itself.

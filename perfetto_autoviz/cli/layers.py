@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -52,7 +52,7 @@ GROUP BY 1, 2, 3, 4, 5
     metavar="N",
     help="Requests in the steps. Default: as in most steps.",
 )
-@options.anchor
+@options.steps
 @options.light
 @options.trace_processor
 @options.as_json
@@ -62,7 +62,7 @@ def run(
     csv: str | None,
     phase: str | None,
     batch_size: int | None,
-    anchor: str | None,
+    steps: Mapping[str, Any],
     light: bool,
     trace_processor: str | None,
     as_json: bool,
@@ -81,9 +81,7 @@ def run(
     from perfetto_autoviz.steps import Options
 
     with progress(quiet=quiet or as_json) as bars:
-        chosen = OpenOptions(
-            trace_processor, light, anchor is not None, Options(anchor=anchor), bars
-        )
+        chosen = OpenOptions(trace_processor, light, bool(steps), Options(**steps), bars)
         with sessions(find(trace), chosen) as opened:
             report = _report(opened, phase, batch_size)
     written = None if csv is None else _write_csv(report, csv)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import reduce, wraps
+from typing import Any
 
 import click
 
@@ -25,12 +28,47 @@ def _regex(_context: click.Context, _parameter: click.Parameter, value: str | No
     return value
 
 
-anchor = click.option(
-    "--anchor",
-    metavar="REGEX",
-    callback=_regex,
-    help="Kernel that occurs once per layer, by its name or operation. Default: attention.",
+_STEPS = (
+    click.option(
+        "--anchor",
+        metavar="REGEX",
+        callback=_regex,
+        help="Kernel that occurs once per layer, by its name or operation. Default: attention.",
+    ),
+    click.option(
+        "--llm-inference/--no-llm-inference",
+        default=None,
+        help="Whether steps without annotations have phases such as prefill and decode. "
+        "Default: if the kernels are those of a language model.",
+    ),
+    click.option(
+        "--max-num-seqs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Most requests the server runs at once: a step without annotation that computes "
+        "more tokens prefills.",
+    ),
+    click.option(
+        "--num-steps",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Steps in a window of steady state. Default: 32.",
+    ),
 )
+_STEP_NAMES = ("anchor", "llm_inference", "max_num_seqs", "num_steps")
+
+
+def steps(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options about the steps: as the mapping ``steps``, those set."""
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        given = {name: values.pop(name) for name in _STEP_NAMES}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        command(**values, steps=chosen)
+
+    return reduce(lambda inner, option: option(inner), reversed(_STEPS), run)
+
 
 light = click.option(
     "--light",

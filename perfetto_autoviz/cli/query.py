@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Run the statement once over all ranks of a folder, instead of on each.",
 )
-@options.anchor
+@options.steps
 @options.light
 @options.trace_processor
 @options.quiet
@@ -41,7 +42,7 @@ def run(
     sql: str,
     form: str,
     on_all: bool,
-    anchor: str | None,
+    steps: Mapping[str, Any],
     light: bool,
     trace_processor: str | None,
     quiet: bool,
@@ -60,9 +61,7 @@ def run(
 
     statement = _statement(sql)
     with progress(quiet=quiet) as report:
-        chosen = OpenOptions(
-            trace_processor, light, anchor is not None, Options(anchor=anchor), report
-        )
+        chosen = OpenOptions(trace_processor, light, bool(steps), Options(**steps), report)
         with open_found(find(file), chosen) as opened:
             if not on_all:
                 frame = opened.query(statement)

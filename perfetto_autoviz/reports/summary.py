@@ -43,6 +43,29 @@ class IterationGroup:
 
 
 @dataclass(frozen=True)
+class SteadyWindow:
+    """A window of steady state.
+
+    Attributes:
+        mode: mixed, decode, prefill or any.
+        tier: what steadiness was judged by.
+        first: number of its first iteration.
+        last: number of its last iteration.
+        batch_size: median number of requests, None if unknown.
+        why: why this window.
+        confidence: from 0 to 1.
+    """
+
+    mode: str
+    tier: str
+    first: int
+    last: int
+    batch_size: float | None
+    why: str
+    confidence: float
+
+
+@dataclass(frozen=True)
 class LayerGroup:
     """Layers of one kind.
 
@@ -116,6 +139,7 @@ class CaptureSummary:
         counts: kernels, copies, fills, launches, annotations and events in the file.
         iterations: by level and phase.
         iteration_evidence: iterations by what they were derived from.
+        steady_windows: windows of steady state.
         layers: by kind.
         layers_per_step: fewest and most layers in a step that has any; None without layers.
         layer_evidence: layers by what they were derived from.
@@ -131,6 +155,7 @@ class CaptureSummary:
     counts: dict[str, int]
     iterations: tuple[IterationGroup, ...]
     iteration_evidence: dict[str, int]
+    steady_windows: tuple[SteadyWindow, ...]
     layers: tuple[LayerGroup, ...]
     layers_per_step: tuple[int, int] | None
     layer_evidence: dict[str, int]
@@ -160,6 +185,7 @@ def summarise(session: Session) -> CaptureSummary:
         counts={name: int(capture.get(f"{name}_count") or 0) for name in _COUNTED},
         iterations=_iterations(iterations, phases),
         iteration_evidence=_evidence(iterations),
+        steady_windows=_steady(session.relation("steady_window")),
         layers=_layers(layers),
         layers_per_step=_span(layers.groupby(["iteration_id", "device"]).size()),
         layer_evidence=_evidence(layers),
@@ -211,6 +237,21 @@ def _iterations(iterations: pd.DataFrame, phases: pd.DataFrame) -> tuple[Iterati
             sizes = _span(group["size"])
             found.append(IterationGroup(int(str(level)), str(what), len(group), sizes))
     return tuple(sorted(found, key=lambda group: (group.level, -group.count, group.what)))
+
+
+def _steady(windows: pd.DataFrame) -> tuple[SteadyWindow, ...]:
+    return tuple(
+        SteadyWindow(
+            str(row["mode"]),
+            str(row["tier"]),
+            int(row["first_number"]),
+            int(row["last_number"]),
+            None if pd.isna(row["batch_size"]) else float(row["batch_size"]),
+            str(row["why"]),
+            float(row["confidence"]),
+        )
+        for row in windows.to_dict("records")
+    )
 
 
 def _layers(layers: pd.DataFrame) -> tuple[LayerGroup, ...]:

@@ -54,6 +54,7 @@ class SummaryView:
         yield "capture", [_capture(summary)]
         yield "found", [_found(summary.counts)]
         yield "iterations", _iterations(summary)
+        yield "steady", [_steady(summary)]
         yield "layers", _layers(summary)
         yield "time", [*_devices(summary.devices), *_phases(summary.phases), _families(summary)]
         yield "doubtful", [doubt.text for doubt in summary.doubts] or ["nothing"]
@@ -106,6 +107,20 @@ def _iterations(summary: CaptureSummary) -> list[str]:
         )
         lines.append(inside + total + ", ".join(sized))
     return [*lines, _from(summary.iteration_evidence)]
+
+
+def _steady(summary: CaptureSummary) -> str:
+    """For instance ``mixed in steps 4-20, decode in 11-16 (bs 32), by annotated requests``."""
+    windows = summary.steady_windows
+    if not windows:
+        return "no steady state: too few steps"
+    parts = [
+        ("" if window.mode == "any" else f"{window.mode} in ")
+        + f"steps {interval((window.first, window.last))}"
+        + ("" if window.batch_size is None else f" (bs {window.batch_size:g})")
+        for window in windows
+    ]
+    return f"{', '.join(parts)}, by {windows[0].tier}"
 
 
 def _layers(summary: CaptureSummary) -> list[str]:

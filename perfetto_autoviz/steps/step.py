@@ -22,10 +22,16 @@ class Options:
     Attributes:
         anchor: regular expression of the kernel that occurs once per layer, tried on its
             op and its name; None for attention.
+        llm_inference: whether iterations without annotations have phases; None to decide
+            by the kernels.
+        max_num_seqs: most requests that run at once: an iteration that computes more tokens
+            prefills; None if unknown.
         num_steps: iterations of a steady window.
     """
 
     anchor: str | None = None
+    llm_inference: bool | None = None
+    max_num_seqs: int | None = None
     num_steps: int = DEFAULT_NUM_STEPS
 
 
