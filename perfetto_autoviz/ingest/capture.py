@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -134,9 +135,30 @@ class Capture:
             while block := stored.read(BLOCK):
                 yield block
 
+    @property
+    def plan(self) -> Plan | None:
+        """What the repair changes in which event; None for a native trace."""
+        return self._script.plan if self._script else None
+
+    @property
+    def surroundings(self) -> Surroundings | None:
+        """The keys around the events; None for a native trace."""
+        return self._script.surroundings if self._script else None
+
+    @contextlib.contextmanager
+    def reading(self, progress: Progress | None = None) -> Iterator[EventReader]:
+        """Opens the original's events once more, numbered as in the scan and in the plan.
+
+        Raises:
+            CaptureError: the capture is no JSON, or not the one that was scanned.
+        """
+        if self._script is None:
+            raise CaptureError(f"{self.path} is a Perfetto trace, which holds no JSON events")
+        with self._source.stream(progress) as stream:
+            yield EventReader(_without_bom(stream.blocks()), self._script.clean)
+
     def _repaired(self, script: _Script) -> Iterator[bytes]:
-        with self._source.stream() as stream:
-            reader = EventReader(_without_bom(stream.blocks()), script.clean)
+        with self.reading() as reader:
             sizes = iter(script.sizes)
             chunks = ((chunk.text, next(sizes)) for chunk in reader.chunks())
             surroundings = script.surroundings

@@ -1,0 +1,1 @@
+"""Windows of a capture, written as captures."""

@@ -1,0 +1,188 @@
+"""Cut the captures of a run into windows of their iterations."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from perfetto_autoviz.errors import CaptureError, UsageError
+from perfetto_autoviz.ingest.unpack import Progress
+from perfetto_autoviz.loading import Progress as Report
+from perfetto_autoviz.session import Session
+from perfetto_autoviz.splitting.belonging import Activities, Iterations, activities_of
+from perfetto_autoviz.splitting.extents import Stretch
+from perfetto_autoviz.splitting.index import NONE, Index, Ints, read_index
+from perfetto_autoviz.splitting.packing import GzipFile
+from perfetto_autoviz.splitting.select import select
+from perfetto_autoviz.splitting.windows import Wanted, Window, choose_windows
+from perfetto_autoviz.splitting.write import write_cuts
+
+_log = logging.getLogger("perfetto_autoviz.splitting")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A window of one capture that was written as a capture.
+
+    Attributes:
+        window: the window.
+        path: the file.
+        written: its sizes and hash.
+        iterations: rows of ``autoviz_iteration`` with their ``phase``, in order.
+        activities: rows of the index of its device activities.
+        selected: rows of the index of all its events.
+        index: the index of the capture.
+    """
+
+    window: Window
+    path: Path
+    written: GzipFile
+    iterations: pd.DataFrame
+    selected: Ints
+    index: Index
+
+
+def windows_for(sessions: Sequence[Session], wanted: Wanted) -> list[Window]:
+    """The windows to cut, the same iterations of every rank.
+
+    They are chosen on the lowest rank, from the iterations that all ranks have.
+
+    Raises:
+        UsageError: what is asked for isn't there.
+    """
+    first, *others = sessions
+    rows = iterations_of(first, wanted.level)
+    numbers = _numbers(rows)
+    for other in others:
+        theirs = _numbers(iterations_of(other, wanted.level))
+        if theirs != numbers:
+            _log.warning(
+                "rank %s has %d iterations, rank %s has %d: only those that all have are cut",
+                first.rank, len(numbers), other.rank, len(theirs),
+            )  # fmt: skip
+            numbers = [number for number in numbers if number in set(theirs)]
+    there = rows["number"].isin(numbers)
+    return choose_windows(wanted, numbers, rows[there], _steady(first, wanted))
+
+
+def iterations_of(session: Session, level: int) -> pd.DataFrame:
+    """The rows of ``autoviz_iteration`` at a level, each with its ``phase`` or None."""
+    return session.query(
+        "SELECT iteration.*, phase.phase AS phase FROM autoviz_iteration AS iteration"
+        " LEFT JOIN autoviz_phase AS phase ON phase.iteration_id = iteration.id"
+        f" WHERE iteration.level = {level} ORDER BY iteration.id"
+    )
+
+
+def _numbers(rows: pd.DataFrame) -> list[int]:
+    return sorted(int(number) for number in rows["number"].dropna())
+
+
+def _steady(session: Session, wanted: Wanted) -> pd.DataFrame:
+    if wanted.steady is None:
+        return pd.DataFrame({"mode": [], "first_number": [], "last_number": []})
+    return session.query(
+        "SELECT mode, first_number, last_number FROM autoviz_steady_window"
+        f" WHERE level = {wanted.level} ORDER BY id"
+    )
+
+
+def cut(
+    session: Session,
+    windows: Sequence[Window],
+    targets: Sequence[Path],
+    *,
+    level: int = 0,
+    compact: bool = False,
+    report: Report | None = None,
+) -> list[Cut]:
+    """Writes windows of one capture as captures of the same format, gzipped.
+
+    Args:
+        session: the capture.
+        windows: what to cut.
+        targets: the file of each window; those that exist are replaced.
+        level: level of the iterations.
+        compact: leave out the frames of Python.
+        report: told what is being done.
+
+    Raises:
+        CaptureError: the capture is no JSON, or has changed since it was opened.
+        UsageError: a file can't be written.
+    """
+    capture = session.capture
+    if capture.plan is None or capture.surroundings is None:
+        raise CaptureError(no_json(capture.path))
+    with capture.reading(_part(report, "indexing")) as reader:
+        index = read_index(reader, capture.plan)
+    iterations = Iterations.of(iterations_of(session, level))
+    activities = _activities(session, index, iterations)
+    stretches = _stretches(windows, iterations)
+    selection = select(index, activities, iterations, stretches, compact=compact)
+    numbered = dict(enumerate(targets))
+    try:
+        written = write_cuts(
+            capture,
+            capture.surroundings,
+            selection,
+            index.chunks,
+            numbered,
+            _part(report, "cutting"),
+        )
+    except OSError as error:
+        raise UsageError(f"can't write {error.filename}: {error.strerror or error}") from error
+    return [
+        Cut(
+            window,
+            numbered[number],
+            written[number],
+            _rows_of(iterations, stretches, number),
+            selection.rows_of(number),
+            index,
+        )
+        for number, window in enumerate(windows)
+    ]
+
+
+def no_json(path: Path) -> str:
+    """What is said about a capture that can't be cut."""
+    return (
+        f"{path} is a Perfetto trace, which can't be cut yet; cut the JSON capture of the profiler"
+    )
+
+
+def _part(report: Report | None, what: str) -> Progress | None:
+    return (lambda done, total: report(what, done, total)) if report else None
+
+
+def _activities(session: Session, index: Index, iterations: Iterations) -> Activities:
+    loaded = session.query("SELECT ts, dur, correlation FROM _autoviz_device_slice ORDER BY seq")
+    ids = iterations.rows["id"].to_numpy(np.int64)
+    members = session.query("SELECT seq, iteration_id FROM autoviz_iteration_kernel")
+    members = members[members["iteration_id"].isin(ids)]
+    owner = np.full(len(loaded), NONE)
+    owner[members["seq"].to_numpy(np.int64)] = np.searchsorted(ids, members["iteration_id"])
+    return activities_of(index, loaded, owner)
+
+
+def _stretches(windows: Sequence[Window], iterations: Iterations) -> list[Stretch]:
+    return [
+        Stretch(number, iterations.position(first), iterations.position(last))
+        for number, window in enumerate(windows)
+        for first, last in window.stretches()
+    ]
+
+
+def _rows_of(iterations: Iterations, stretches: Sequence[Stretch], output: int) -> pd.DataFrame:
+    places = [
+        place
+        for each in stretches
+        if each.output == output
+        for place in range(each.first, each.last + 1)
+    ]
+    return iterations.rows.iloc[places]
