@@ -15,7 +15,7 @@ from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.ingest import Capture
 from perfetto_autoviz.push import push_table
 from perfetto_autoviz.relations import RELATIONS, Relation, SqlType
-from perfetto_autoviz.steps import STEPS, Frames, Options, SetStep, Step
+from perfetto_autoviz.steps import EXPANSIONS, STEPS, Expansion, Frames, Options, SetStep, Step
 
 _log = logging.getLogger("perfetto_autoviz.session")
 
@@ -24,18 +24,13 @@ _MAKERS: dict[str, Step | SetStep] = {
     relation.name: step for step in STEPS for relation in step.makes
 }
 
+_EXPANSIONS = {expansion.relation: expansion for expansion in EXPANSIONS}
+_READS = [read for reader in (*STEPS, *EXPANSIONS) for read in reader.reads]
 _COLUMNS: dict[str, tuple[str, ...]] = {
-    read.relation: tuple(
-        dict.fromkeys(
-            column
-            for step in STEPS
-            for other in step.reads
-            if other.relation == read.relation
-            for column in other.columns
-        )
+    relation: tuple(
+        dict.fromkeys(c for read in _READS if read.relation == relation for c in read.columns)
     )
-    for step in STEPS
-    for read in step.reads
+    for relation in {read.relation for read in _READS}
 }
 """All that any step reads of a relation, so that it is fetched once."""
 
@@ -201,7 +196,7 @@ class Session(Closing):
         else:
             self.make_together(step)
 
-    def inputs(self, step: Step | SetStep) -> Frames:
+    def inputs(self, step: Step | SetStep | Expansion) -> Frames:
         """The frames that a step reads; those that are stored relations are made first."""
         return {read.relation: self.fetch(read.relation, read.columns) for read in step.reads}
 
@@ -221,7 +216,7 @@ class Session(Closing):
             self._unpushed.remove(name)
 
     def fetch(self, relation: str, columns: Iterable[str]) -> pd.DataFrame:
-        """Columns of a relation that a step reads too; fetched from the engine once.
+        """Columns of a relation that a step reads too; fetched or expanded once.
 
         Args:
             relation: SQL name of a view or table, or the source of a stored relation.
@@ -231,9 +226,14 @@ class Session(Closing):
         if name is not None:
             return self.relation(name)[list(columns)]
         if relation not in self._read_once:
-            wanted = ", ".join(_COLUMNS[relation])
-            self._read_once[relation] = self.query(f"SELECT {wanted} FROM {relation}")
+            self._read_once[relation] = self._read(relation)
         return self._read_once[relation][list(columns)]
+
+    def _read(self, relation: str) -> pd.DataFrame:
+        expansion = _EXPANSIONS.get(relation)
+        if expansion and not self.stored:
+            return expansion.run(self.inputs(expansion))
+        return self.query(f"SELECT {', '.join(_COLUMNS[relation])} FROM {relation}")
 
     def provide(self, name: str, frame: pd.DataFrame) -> None:
         """Gives a stored relation from outside, in place of the step that makes it.

@@ -1,6 +1,7 @@
 """The Python steps: pure functions that add what SQL can't."""
 
 from perfetto_autoviz.steps.comparison import COMPARISON_STEP
+from perfetto_autoviz.steps.expansion import EXPANSIONS, Expansion
 from perfetto_autoviz.steps.iterations import ITERATIONS_STEP
 from perfetto_autoviz.steps.kernel_names import KERNEL_NAMES_STEP
 from perfetto_autoviz.steps.layers import LAYERS_STEP
@@ -20,4 +21,4 @@ STEPS: tuple[Step | SetStep, ...] = (
 )
 """All steps; each runs when something first reads what it makes."""
 
-__all__ = ["STEPS", "Frames", "Options", "Read", "SetStep", "Step"]
+__all__ = ["EXPANSIONS", "STEPS", "Expansion", "Frames", "Options", "Read", "SetStep", "Step"]

@@ -44,6 +44,27 @@ class DurableKeys:
         }
         return {**named, "first_tie": self.tie[index]}
 
+    def numbers(self, segments: pd.DataFrame) -> Ints:
+        """Number of the first activity of each segment, the inverse of `first`.
+
+        Raises:
+            KeyError: an activity is none of these.
+        """
+        wanted = [segments[f"first_{name}"].fillna(-1).to_numpy(np.int64) for name in KEY_COLUMNS]
+        found = np.searchsorted(self.columns[0], wanted[0])
+        while True:
+            # Few activities start at the same time: nearly all are found at once.
+            here = np.minimum(found, len(self.tie) - 1)
+            others = np.any(
+                [column[here] != want for column, want in zip(self.columns, wanted, strict=True)],
+                axis=0,
+            )
+            if not others.any():
+                return found + segments["first_tie"].to_numpy(np.int64)
+            found[others] += 1
+            if (self.columns[0][here[others]] != wanted[0][others]).any():
+                raise KeyError("a segment starts with an activity that isn't there")
+
 
 def with_nulls(frame: pd.DataFrame) -> pd.DataFrame:
     """Turns the -1 that stands for none in keys back into NULL."""

@@ -128,3 +128,33 @@ def segments(keys: DurableKeys, owner: Ints) -> dict[str, Ints]:
         **keys.first(starts),
         "activity_count": lengths,
     }
+
+
+def expanded(keys: DurableKeys, device: Ints, stored: pd.DataFrame) -> pd.DataFrame:
+    """Every activity of every iteration, from the stretches in which they are stored.
+
+    Args:
+        keys: of all activities.
+        device: shape (n,), device number of each activity.
+        stored: frame of the relation ``iteration_segment``.
+
+    Returns:
+        Columns and order of the SQL table ``autoviz_iteration_kernel``.
+    """
+    lengths = stored["activity_count"].to_numpy(np.int64)
+    ends = np.cumsum(lengths)
+    offset = np.arange(lengths.sum()) - np.repeat(ends - lengths, lengths)
+    seq = np.repeat(keys.numbers(stored), lengths) + offset
+    iteration = np.repeat(stored["iteration_id"].to_numpy(np.int64), lengths)
+    track = device[seq]
+    order = np.lexsort((seq, track, iteration))
+    iteration, track, seq = iteration[order], track[order], seq[order]
+    starts, counts = runs(iteration * (np.ptp(track) + 1 if len(track) else 1) + track)
+    return pd.DataFrame(
+        {
+            "iteration_id": iteration,
+            "device": track,
+            "position": np.arange(len(seq)) - np.repeat(starts, counts),
+            "seq": seq,
+        }
+    )
