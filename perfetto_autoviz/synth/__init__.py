@@ -4,6 +4,7 @@ Kernel names, sequences, durations, gaps and noise come from measured captures; 
 says how they are put together. Nothing here knows how captures are analysed.
 """
 
+from perfetto_autoviz.synth.arrays import SynthArrays, synth_arrays
 from perfetto_autoviz.synth.arrivals import Arrivals
 from perfetto_autoviz.synth.bench import bench_capture
 from perfetto_autoviz.synth.builds import BuildPair, build_folders, second_build
@@ -22,6 +23,7 @@ __all__ = [
     "BuildPair",
     "EditPlan",
     "ScenarioSpec",
+    "SynthArrays",
     "SynthCapture",
     "TrueEdit",
     "Truth",
@@ -32,6 +34,7 @@ __all__ = [
     "preset",
     "read_truth",
     "second_build",
+    "synth_arrays",
     "synthesise",
     "truth_path",
 ]

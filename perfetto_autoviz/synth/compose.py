@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from perfetto_autoviz.synth.columns import ProgramColumns
 from perfetto_autoviz.synth.host import HostWriter
 from perfetto_autoviz.synth.kineto import (
     FLOW_END,
@@ -19,7 +20,6 @@ from perfetto_autoviz.synth.kineto import (
     span_event,
 )
 from perfetto_autoviz.synth.model import Model, Slot
-from perfetto_autoviz.synth.program import Program, part_names
 from perfetto_autoviz.synth.scenario import EPOCH_US, ScenarioSpec, SynthCapture
 from perfetto_autoviz.synth.simulate import Step, scenario_model, simulate
 from perfetto_autoviz.synth.truth import TrueIteration, TruthHeader, TruthWriter
@@ -125,11 +125,9 @@ class RankWriter:
         # Steps count from 0; the first waits for the host, so nothing lies before the start.
         self._shift = (spec.clock_us + LEAD_US) * 1000 + round(offset * 1000)
         self._host = HostWriter(spec, model, pid, rank)
-        self._parts = part_names(model)
+        self._columns = ProgramColumns(model, lambda names: self._truth.name_ids(names))
         self._kinds = list(model.kinds)
         self._templates: dict[tuple[int, int], list[str]] = {}
-        self._constants: dict[int, dict[str, Ints]] = {}
-        self._programs: list[Program] = []
         self._kernels = 0
         self._profiler_end = self._shift
         self._file = stack.enter_context(self._open(path, pid))
@@ -143,8 +141,9 @@ class RankWriter:
                     seed=spec.seed,
                     model=model.name,
                     dialect=spec.dialect,
-                    parts=self._parts,
+                    parts=self._columns.parts,
                     kinds=self._kinds,
+                    patterns=self._columns.patterns,
                 ),
                 spec.edits,
             )
@@ -224,7 +223,7 @@ class RankWriter:
                 yield flows[i] % (correlation, us, ns)
 
     def _streams(self, step: Step) -> list[int]:
-        numbers: list[int] = self._constant(step.program)["stream"].tolist()
+        numbers: list[int] = self._columns.of(step.program)["stream"].tolist()
         return numbers
 
     def _device_templates(self, step: Step) -> list[str]:
@@ -243,7 +242,7 @@ class RankWriter:
 
     def _gpu_annotations(self, step: Step, ts: Ints, end: Ints, external: int) -> Iterator[str]:
         """Each annotation's device span, from its first start to its last end on a stream."""
-        stream = self._constant(step.program)["stream"]
+        stream = self._columns.of(step.program)["stream"]
         for depth, text in enumerate(step.texts):
             first, stop = step.program.annotated_launches(depth)
             launch = step.program.launch_of
@@ -280,7 +279,9 @@ class RankWriter:
             "iteration": -1,
             "layer": -1,
             "position": 0,
-            "part": self._parts.index("outside"),
+            "part": self._columns.parts.index("outside"),
+            "pattern": -1,
+            "place": -1,
         }
         kernels = {key: np.array([value], dtype=np.int64) for key, value in values.items()}
         self._truth.chunk([], {}, kernels)
@@ -290,7 +291,7 @@ class RankWriter:
         self, step: Step, ts: Ints, dur: Ints, order: Ints, correlations: list[int]
     ) -> None:
         program = step.program
-        constant = self._constant(program)
+        constant = self._columns.of(program)
         kernels = {
             "ts": ts,
             "dur": dur,
@@ -345,20 +346,3 @@ class RankWriter:
             launch=step.program.mode,
             kernels=len(step.program),
         )
-
-    def _constant(self, program: Program) -> dict[str, Ints]:
-        """Truth columns that are the same in every step of a program."""
-        key = id(program)
-        if key not in self._constants:
-            self._programs.append(program)  # An id is unique while its object lives.
-            streams = self._model.gpu.streams
-            numbers = [streams[k.slot.stream] for k in program.kernels]
-            parts = [self._parts.index(k.part) for k in program.kernels]
-            self._constants[key] = {
-                "stream": np.array(numbers, dtype=np.int64),
-                "name": self._truth.name_ids([k.slot.name for k in program.kernels]),
-                "layer": program.layer,
-                "position": program.position,
-                "part": np.array(parts, dtype=np.int64),
-            }
-        return self._constants[key]

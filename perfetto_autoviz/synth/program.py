@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from perfetto_autoviz.synth.loops import STEP, LayerPlace, layer_places
 from perfetto_autoviz.synth.model import Model, Slot, StreamRole
 from perfetto_autoviz.synth.noise import CLASSES
 
@@ -35,12 +36,16 @@ class Placed:
         part: name of the part of the step it belongs to.
         layer: index of the layer, -1 outside layers.
         position: ordinal in its part, counted as in a layer that lacks no position.
+        pattern: name of the innermost pattern it belongs to, empty for none.
+        place: its position in that pattern.
     """
 
     slot: Slot
     part: str
     layer: int
     position: int
+    pattern: str = ""
+    place: int = -1
 
 
 @dataclass(frozen=True)
@@ -158,15 +163,25 @@ def _ints(values: Iterator[int]) -> Ints:
     return np.fromiter(values, dtype=np.int64)
 
 
-def step_program(model: Model, mode: LaunchMode, layers: int) -> Program:
-    """A step of the model with its first ``layers`` layers, launched in ``mode``."""
-    prologue = list(_part(model.prologue, "prologue"))
-    epilogue = list(_part(model.epilogue, "epilogue"))
-    inner = [*_part(model.head, "head")]
+def step_program(model: Model, mode: LaunchMode, layers: int, pattern: str = STEP) -> Program:
+    """A step of the model with its first ``layers`` layers, launched in ``mode``.
+
+    Args:
+        model: the model.
+        mode: how it is launched.
+        layers: number of layers.
+        pattern: name of the pattern that such steps are runs of.
+    """
+    prologue = [*_part(model.prologue, "prologue", pattern)]
+    inner = [*_part(model.head, "head", pattern, len(prologue))]
+    # All layers together are one position of the step.
+    place = len(prologue) + len(inner) + 1
+    turn = layer_places(model)
     for layer in range(layers):
         kind = model.kind_of(layer)
-        inner += _layer(model.kinds[kind], kind, layer)
-    inner += _part(model.tail, "tail")
+        inner += _layer(model.kinds[kind], kind, layer, turn[layer % len(turn)])
+    inner += _part(model.tail, "tail", pattern, place)
+    epilogue = [*_part(model.epilogue, "epilogue", pattern, place + len(model.tail))]
     kernels = (*prologue, *inner, *epilogue)
     start, stop = len(prologue), len(prologue) + len(inner)
     launches = [
@@ -194,18 +209,18 @@ def part_names(model: Model) -> list[str]:
     return [*before, *model.kinds, *after]
 
 
-def _part(slots: Sequence[Slot], part: str) -> Iterator[Placed]:
+def _part(slots: Sequence[Slot], part: str, pattern: str = "", start: int = 0) -> Iterator[Placed]:
     for position, slot in enumerate(slots):
-        yield Placed(slot, part, -1, position)
+        yield Placed(slot, part, -1, position, pattern, start + position)
 
 
-def _layer(slots: Sequence[Slot], kind: str, layer: int) -> Iterator[Placed]:
+def _layer(slots: Sequence[Slot], kind: str, layer: int, at: LayerPlace) -> Iterator[Placed]:
     for position, slot in enumerate(slots):
         if layer == 0 and slot.skip_first:
             continue
         if layer == 0 and slot.first is not None:
             slot = replace(slot, name=slot.first.name, dur_ns=slot.first.dur_ns)
-        yield Placed(slot, kind, layer, position)
+        yield Placed(slot, kind, layer, position, at.pattern, at.start + position)
 
 
 def _eager(start: int, stop: int) -> Iterator[Launch]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from perfetto_autoviz.synth.arrivals import StepPlan, decode_work, plan_steps
 from perfetto_autoviz.synth.dialects import annotation_texts
+from perfetto_autoviz.synth.loops import DRAFT_STEP, STEP
 from perfetto_autoviz.synth.model import Model, Slot, load_model
 from perfetto_autoviz.synth.names import libraries
 from perfetto_autoviz.synth.noise import Load
@@ -156,7 +157,7 @@ class _Run:
         self.timeline = Timeline(
             model, spec.ranks, self.rng, spec.costs, spec.asynchronous, spec.rank_sigma
         )
-        self.programs: dict[tuple[str, int, int], Program] = {}
+        self.programs: dict[tuple[str, LaunchMode, int], Program] = {}
 
     def plans(self) -> Iterator[StepPlan]:
         """Graph captures, then dummy batches, then the real steps."""
@@ -216,24 +217,24 @@ class _Run:
 
     def _program(self, plan: StepPlan, mode: LaunchMode, moved: int) -> Program:
         if plan.phase == "idle":
-            key = ("idle", 0, moved)
+            key = ("idle", mode, moved)
         elif plan.kind == "capture":
-            key = ("capture", 0, moved)
+            key = ("capture", mode, moved)
         else:
-            key = (mode, DRAFT_LAYERS if plan.phase == "draft" else self.model.layers, moved)
+            key = (DRAFT_STEP if plan.phase == "draft" else STEP, mode, moved)
         if key not in self.programs:
-            self.programs[key] = self._build(key, mode)
+            self.programs[key] = self._build(*key)
         return self.programs[key]
 
-    def _build(self, key: tuple[str, int, int], mode: LaunchMode) -> Program:
-        kind, layers, moved = key
+    def _build(self, kind: str, mode: LaunchMode, moved: int) -> Program:
         if kind == "idle":
             return empty_program()
         if kind == "capture":
             return prologue_program(self.model)
         # Without a graph there is nothing to gain from a second stream.
         model = on_main_stream(self.model) if mode == "eager" else self.model
-        return step_program(on_main_stream(model, moved) if moved >= 0 else model, mode, layers)
+        model = on_main_stream(model, moved) if moved >= 0 else model
+        return step_program(model, mode, DRAFT_LAYERS if kind == DRAFT_STEP else model.layers, kind)
 
 
 def graph_batch(requests: int) -> int:

@@ -13,6 +13,9 @@ times are integers in ns and equal to what the capture says, so that ``ts`` is t
 ``parts``       what kernels can be a part of: ``prologue``, ``head``, one per kind of layer,
                 ``tail``, ``epilogue``, ``outside`` (of any iteration); others may be added
 ``kinds``       kinds of layers, each also in ``parts``
+``patterns``    optional: loops that kernels run in: ``step``, ``draft step``, ``layers``, one per
+                kind of layer of which several are neighbours in a turn of all kinds; layers
+                of several kinds in turn are one run of ``layers``
 ``chunks``      list of chunks in order; a generator may write one or one per step. A chunk
                 holds three members, each of which may be missing:
     ``iterations``  list of objects: ``index`` (from 0, unique), ``level`` (0 is outermost),
@@ -31,7 +34,9 @@ times are integers in ns and equal to what the capture says, so that ``ts`` is t
                     fill) in order of ``ts`` within the chunk: ``ts``, ``dur``, ``stream``,
                     ``correlation``, ``name`` (index into ``names``), ``iteration`` (index,
                     -1 outside), ``layer`` (-1 outside), ``position`` (ordinal in its part),
-                    ``part`` (index into ``parts``)
+                    ``part`` (index into ``parts``); optional: ``pattern`` (index into
+                    ``patterns``: the innermost loop it belongs to, -1 for none) and ``place``
+                    (its position in that loop)
 ``names``       distinct names of device activities; last, because it is known last
 
 Device activities are numbered from 0 through all chunks. Optional members may follow; a
@@ -74,7 +79,10 @@ KERNEL_COLUMNS = (
     "layer",
     "position",
     "part",
+    "pattern",
+    "place",
 )
+OPTIONAL_COLUMNS = ("pattern", "place")
 
 Ints = NDArray[np.int64]
 
@@ -115,6 +123,7 @@ class TruthHeader:
     dialect: str
     parts: Sequence[str]
     kinds: Sequence[str]
+    patterns: Sequence[str] = ()
     generator: str = "autoviz synth"
 
 
@@ -229,7 +238,9 @@ def read_truth(path: Path) -> Truth:
         for row in chunk.get("iterations", ())
     ]
     return Truth(
-        header=TruthHeader(**{k: document[k] for k in TruthHeader.__dataclass_fields__}),
+        header=TruthHeader(
+            **{k: document[k] for k in TruthHeader.__dataclass_fields__ if k in document}
+        ),
         names=document["names"],
         iterations=sorted(iterations, key=lambda iteration: iteration.index),
         layers=_columns(chunks, "layers", LAYER_COLUMNS),
@@ -248,8 +259,14 @@ def _columns(
 ) -> dict[str, Ints]:
     parts = [chunk[member] for chunk in chunks if chunk.get(member)]
     return {
-        column: np.concatenate([np.array(part[column], dtype=np.int64) for part in parts])
+        column: np.concatenate([_column(part, column) for part in parts])
         if parts
         else np.empty(0, dtype=np.int64)
         for column in columns
     }
+
+
+def _column(part: Mapping[str, Any], column: str) -> Ints:
+    if column in OPTIONAL_COLUMNS and column not in part:
+        return np.full(len(part["ts"]), -1, dtype=np.int64)
+    return np.array(part[column], dtype=np.int64)

@@ -117,3 +117,19 @@ def test_kept_kernels_take_as_long_as_the_script_says(tmp_path: Path) -> None:
         # Noise of 200 kernels, and effects of layers that are each build's own.
         assert found == pytest.approx(edit.factor, rel=0.05)
         assert (edit.factor > 0.55) == (edit.kind == "slower")
+
+
+def test_the_shipped_pair_comes_from_its_command(tmp_path: Path) -> None:
+    spec = preset("sglang-qwen3-8b", steps=6, seed=1, launch="graph")
+    pair = second_build(spec, EditPlan(6), 20)
+    shipped = Path(__file__).resolve().parents[2] / "traces" / "qwen3-8b-builds"
+    for one, name in ((pair.a, "a"), (pair.b, "b")):
+        (made,) = synthesise(one, tmp_path / name)
+        there, here = (
+            read_truth(folder / name / made.truth_path.name) for folder in (shipped, tmp_path)
+        )
+        assert (there.header, there.edits) == (here.header, here.edits)
+        assert all(np.array_equal(there.kernels[c], here.kernels[c]) for c in there.kernels)
+    assert "--steps 6 --launch graph --seed 1 --edits 6 --edit-seed 20" in (
+        shipped.parent / "README.md"
+    ).read_text("utf-8")
