@@ -16,6 +16,7 @@ from perfetto_autoviz.ingest import Capture
 from perfetto_autoviz.push import push_table
 from perfetto_autoviz.relations import RELATIONS, Relation, SqlType
 from perfetto_autoviz.steps import EXPANSIONS, STEPS, Expansion, Frames, Options, SetStep, Step
+from perfetto_autoviz.steps.step import LazyFrames
 
 _log = logging.getLogger("perfetto_autoviz.session")
 
@@ -192,7 +193,7 @@ class Session(Closing):
         step = _MAKERS[relation]
         _log.info("%s", step.name)
         if isinstance(step, Step):
-            self._provide_all(step.run(self.inputs(step), self.options))
+            self._provide_all(step.run(LazyFrames(step.reads, self.fetch), self.options))
         else:
             self.make_together(step)
 
