@@ -13,6 +13,7 @@ from perfetto_autoviz.errors import (
 )
 
 if TYPE_CHECKING:
+    from perfetto_autoviz.comparison.api import compare
     from perfetto_autoviz.opening import open_trace
     from perfetto_autoviz.rankset import RankSet
     from perfetto_autoviz.session import Session
@@ -25,10 +26,16 @@ __all__ = [
     "RankSet",
     "Session",
     "UsageError",
+    "compare",
     "open_trace",
 ]
 
-_HOMES = {"open_trace": "opening", "RankSet": "rankset", "Session": "session"}
+_HOMES = {
+    "compare": "comparison.api",
+    "open_trace": "opening",
+    "RankSet": "rankset",
+    "Session": "session",
+}
 
 
 def __getattr__(name: str) -> Any:

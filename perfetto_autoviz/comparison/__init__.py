@@ -1,6 +1,5 @@
 """Two builds of captures compared, from files to a folder of results."""
 
-# from perfetto_autoviz.comparison.api import compare
 from perfetto_autoviz.comparison.result import BuildInfo, Choices, Comparison, PairComparison
 from perfetto_autoviz.comparison.run import compare_builds
 
@@ -9,6 +8,5 @@ __all__ = [
     "Choices",
     "Comparison",
     "PairComparison",
-    #    "compare",
     "compare_builds",
 ]

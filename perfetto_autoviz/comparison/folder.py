@@ -1,0 +1,84 @@
+"""A folder of results that appears whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from perfetto_autoviz.errors import UsageError
+
+MARK = "summary.json"
+"""The file whose entry ``files`` lists all that is ours in a folder."""
+
+
+def check_folder(out: Path, inputs: Sequence[Path], *, force: bool) -> None:
+    """Makes sure, before any work, that results may be written to a folder.
+
+    Args:
+        out: the folder.
+        inputs: files that are read.
+        force: replace a folder of results.
+
+    Raises:
+        UsageError: there is something at that place that must stay.
+    """
+    if not out.parent.is_dir():
+        raise UsageError(f"there's no folder {out.parent} to make {out.name} in")
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is a file: give a folder with -o")
+    if not out.exists() or not any(out.iterdir()):
+        return
+    strange = _strange(out)
+    if strange is not None:
+        raise UsageError(f"{out} holds {strange}, which no comparison wrote: choose another folder")
+    if not force:
+        raise UsageError(f"{out} holds a comparison: replace it with --force, or choose another")
+    inside = [path for path in inputs if out.resolve() in path.resolve().parents]
+    if inside:
+        raise UsageError(f"{inside[0]} would be replaced while it is compared: choose another -o")
+
+
+@contextlib.contextmanager
+def written_whole(out: Path) -> Iterator[Path]:
+    """Yields a folder beside the output, that takes its place if all goes well.
+
+    Args:
+        out: the output; what it holds is replaced.
+    """
+    beside = out.with_name(f".{out.name}.{os.getpid()}.part")
+    before = out.with_name(f".{out.name}.{os.getpid()}.old")
+    beside.mkdir()
+    try:
+        yield beside
+        if out.exists():
+            out.rename(before)
+        try:
+            beside.rename(out)
+        except OSError:
+            if before.exists():
+                before.rename(out)
+            raise
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def files_below(folder: Path) -> list[str]:
+    """All files of a folder by their paths in it, sorted."""
+    return sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()
+    )
+
+
+def _strange(out: Path) -> str | None:
+    """A file in the folder that no comparison wrote there."""
+    try:
+        listed = json.loads((out / MARK).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        listed = []
+    return next((name for name in files_below(out) if name not in listed), None)

@@ -1,0 +1,1 @@
+"""How a comparison of two builds looks: terminal, CSV, JSON, a page."""

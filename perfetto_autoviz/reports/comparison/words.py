@@ -1,0 +1,107 @@
+"""How the parts of a comparison read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from perfetto_autoviz.comparison.result import Comparison
+from perfetto_autoviz.reports.comparison.changes import Change
+from perfetto_autoviz.reports.text import duration, listed, plural
+from perfetto_autoviz.steps.compare import Bar, Loop, Match, Timing
+from perfetto_autoviz.steps.ops import short_label
+
+_MINUS = "\N{MINUS SIGN}"
+_MOST_NAMED = 8
+
+
+def signed(ns: float) -> str:
+    """A change of time with its sign: ``+4.10 µs``."""
+    sign = "+" if ns > 0 else _MINUS if ns < 0 else ""
+    return f"{sign}{duration(abs(ns))}"
+
+
+def percent(ratio: float) -> str:
+    """A relative change with its sign: ``+4.1 %``; a dash where there is none."""
+    if not math.isfinite(ratio):
+        return "-"
+    return f"{100 * ratio:+.1f} %".replace("-", _MINUS)
+
+
+def interval_words(timing: Timing) -> str:
+    """The interval of a change; a dash if it isn't judged."""
+    if timing.low is None or timing.high is None:
+        return "-"
+    return f"{signed(timing.low)} to {signed(timing.high)}"
+
+
+def change_words(change: Change) -> str:
+    """What happened: ``renamed``, ``split in 2``, ``same, slower``, and at how many places."""
+    words = {
+        "split": f"split in {len(change.ops_b)}",
+        "fused": f"fused {len(change.ops_a)}",
+        "same": "slower" if change.effect > 0 else "faster",
+    }
+    word = words.get(change.kind, change.kind)
+    return word if change.places == 1 else f"{word} ({change.places} places)"
+
+
+def operations_words(change: Change) -> str:
+    """The operations: ``a → b``."""
+    sides = [" + ".join(map(short_label, ops)) for ops in (change.ops_a, change.ops_b)]
+    return sides[0] if sides[0] == sides[1] else " → ".join(side for side in sides if side)
+
+
+def sure_words(change: Change) -> str:
+    """How sure the change is; of what stayed the same, whether its time was judged."""
+    if change.significant is None:
+        return "not judged" if change.kind == "same" else f"{change.certainty:.2f}, not judged"
+    if change.kind == "same":
+        return "significant"
+    return f"{change.certainty:.2f}"
+
+
+def bar_words(bar: Bar) -> str:
+    """What a bar of the waterfall stands for."""
+    words = {
+        "rest": f"{plural(bar.operations, 'other operation')}",
+        "idle": "idle: no kernel of the run runs",
+        "overlap": "overlap: kernels run at once",
+    }
+    return words.get(bar.kind, bar.label)
+
+
+def remarks(comparison: Comparison) -> Iterator[str]:
+    """What else there is to say about the matches."""
+    for pair in comparison.pairs:
+        rotation = pair.match.score.rotation
+        if rotation:
+            yield f"{pair.a.name} compares with {pair.b.name} read from its kernel {rotation}."
+    for name, loops in (("A", comparison.alone_a), ("B", comparison.alone_b)):
+        if loops:
+            yield f"Without partner in {name}: {_named(loops)}."
+    if comparison.matching.differs:
+        yield _other_assignment(comparison)
+    counts = comparison.unshared["build"].value_counts().to_dict()
+    told = [f"{plural(count, 'operation')} of {build}" for build, count in sorted(counts.items())]
+    if told:
+        yield f"In no pattern of the other build: {' and '.join(told)}."
+
+
+def _other_assignment(comparison: Comparison) -> str:
+    chosen, matching = comparison.choices.assignment, comparison.matching
+    other, matches = (
+        ("optimal", matching.optimal) if chosen == "greedy" else ("greedy", matching.greedy)
+    )
+    ours = {(pair.a.id, pair.b.id) for pair in comparison.pairs}
+    differing = [match for match in matches if (match.a, match.b) not in ours]
+    names = listed((_pair_name(comparison, match) for match in differing), _MOST_NAMED)
+    return f"The {other} assignment differs: it has {names or 'fewer pairs'}."
+
+
+def _pair_name(comparison: Comparison, match: Match) -> str:
+    return f"{comparison.a.loops[match.a].name}:{comparison.b.loops[match.b].name}"
+
+
+def _named(loops: Sequence[Loop]) -> str:
+    return listed((f"{loop.name} ({plural(loop.run_count, 'run')})" for loop in loops), _MOST_NAMED)
