@@ -1,4 +1,4 @@
-"""What Python expands from stored relations is what SQL makes of them, row for row."""
+"""What Python puts together is what SQL makes, row for row."""
 
 from __future__ import annotations
 

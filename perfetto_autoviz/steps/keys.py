@@ -51,7 +51,7 @@ class DurableKeys:
             KeyError: an activity is none of these.
         """
         wanted = [segments[f"first_{name}"].fillna(-1).to_numpy(np.int64) for name in KEY_COLUMNS]
-        found = np.searchsorted(self.columns[0], wanted[0])
+        found: Ints = np.searchsorted(self.columns[0], wanted[0])
         while True:
             # Few activities start at the same time: nearly all are found at once.
             here = np.minimum(found, len(self.tie) - 1)
@@ -60,7 +60,8 @@ class DurableKeys:
                 axis=0,
             )
             if not others.any():
-                return found + segments["first_tie"].to_numpy(np.int64)
+                found += segments["first_tie"].to_numpy(np.int64)
+                return found
             found[others] += 1
             if (self.columns[0][here[others]] != wanted[0][others]).any():
                 raise KeyError("a segment starts with an activity that isn't there")
