@@ -17,7 +17,17 @@ import click
 from perfetto_autoviz.cli.terminal import fail, shown_warnings
 from perfetto_autoviz.errors import AutovizError
 
-COMMANDS = ("annotate", "query", "layers", "patterns", "compare", "open", "doctor", "synth")
+COMMANDS = (
+    "annotate",
+    "query",
+    "layers",
+    "patterns",
+    "compare",
+    "split",
+    "open",
+    "doctor",
+    "synth",
+)
 """All commands, each a module beside this one; imported when first needed."""
 
 DEBUG_VARIABLE = "AUTOVIZ_DEBUG"

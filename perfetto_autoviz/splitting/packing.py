@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import struct
 import zlib
@@ -32,23 +31,16 @@ class GzipFile:
 
     Attributes:
         path: the file while it is written.
-        size: bytes written.
-        unpacked_size: bytes taken in.
+        held: bytes taken in and not yet packed.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.size = 0
-        self.unpacked_size = 0
         self.held = 0
+        self._size = 0
+        self._begun = False
         self._parts: list[bytes] = []
         self._checksum = 0
-        self._digest = hashlib.sha256()
-
-    @property
-    def sha256(self) -> str:
-        """SHA-256 of what was written."""
-        return self._digest.hexdigest()
 
     def hold(self, text: bytes) -> None:
         """Takes in text without packing it yet."""
@@ -62,14 +54,13 @@ class GzipFile:
         packer = zlib.compressobj(_LEVEL, wbits=_RAW)
         packed = packer.compress(text) + packer.flush(zlib.Z_FINISH if last else zlib.Z_FULL_FLUSH)
         self._checksum = zlib.crc32(text, self._checksum)
-        self.unpacked_size += len(text)
-        if self.size == 0:
+        self._size += len(text)
+        if not self._begun:
             packed = _HEADER + packed
+            self._begun = True
         if last:
-            packed += struct.pack("<II", self._checksum, self.unpacked_size & 0xFFFFFFFF)
+            packed += struct.pack("<II", self._checksum, self._size & 0xFFFFFFFF)
         file.write(packed)
-        self.size += len(packed)
-        self._digest.update(packed)
 
 
 class GzipFiles:
@@ -124,7 +115,7 @@ class GzipFiles:
 
 
 @contextmanager
-def gzip_files(targets: Mapping[int, Path]) -> Iterator[tuple[GzipFiles, dict[int, GzipFile]]]:
+def gzip_files(targets: Mapping[int, Path]) -> Iterator[GzipFiles]:
     """Writes files side by side; they appear at the end, all of them or none.
 
     Args:
@@ -135,7 +126,7 @@ def gzip_files(targets: Mapping[int, Path]) -> Iterator[tuple[GzipFiles, dict[in
     try:
         for file in files.values():
             file.path.unlink(missing_ok=True)
-        yield writer, files
+        yield writer
         writer.finish()
         for number, file in files.items():
             file.path.replace(targets[number])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,11 +15,11 @@ from perfetto_autoviz.ingest.unpack import Progress
 from perfetto_autoviz.loading import Progress as Report
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.splitting.belonging import Activities, Iterations, activities_of
+from perfetto_autoviz.splitting.contents import Contents, contents_of
 from perfetto_autoviz.splitting.extents import Stretch
-from perfetto_autoviz.splitting.index import NONE, Index, Ints, read_index
-from perfetto_autoviz.splitting.packing import GzipFile
+from perfetto_autoviz.splitting.index import NONE, Index, read_index
 from perfetto_autoviz.splitting.select import select
-from perfetto_autoviz.splitting.windows import Wanted, Window, choose_windows
+from perfetto_autoviz.splitting.windows import EACH, Wanted, Window, choose_windows
 from perfetto_autoviz.splitting.write import write_cuts
 
 _log = logging.getLogger("perfetto_autoviz.splitting")
@@ -32,19 +32,12 @@ class Cut:
     Attributes:
         window: the window.
         path: the file.
-        written: its sizes and hash.
-        iterations: rows of ``autoviz_iteration`` with their ``phase``, in order.
-        activities: rows of the index of its device activities.
-        selected: rows of the index of all its events.
-        index: the index of the capture.
+        contents: what it holds.
     """
 
     window: Window
     path: Path
-    written: GzipFile
-    iterations: pd.DataFrame
-    selected: Ints
-    index: Index
+    contents: Contents
 
 
 def windows_for(sessions: Sequence[Session], wanted: Wanted) -> list[Window]:
@@ -67,7 +60,8 @@ def windows_for(sessions: Sequence[Session], wanted: Wanted) -> list[Window]:
             )  # fmt: skip
             numbers = [number for number in numbers if number in set(theirs)]
     there = rows["number"].isin(numbers)
-    return choose_windows(wanted, numbers, rows[there], _steady(first, wanted))
+    windows = choose_windows(wanted, numbers, rows[there], _steady(first, wanted))
+    return list(_with_work(windows, [iterations_of(each, wanted.level) for each in sessions]))
 
 
 def iterations_of(session: Session, level: int) -> pd.DataFrame:
@@ -81,6 +75,21 @@ def iterations_of(session: Session, level: int) -> pd.DataFrame:
 
 def _numbers(rows: pd.DataFrame) -> list[int]:
     return sorted(int(number) for number in rows["number"].dropna())
+
+
+def _with_work(windows: Sequence[Window], iterations: Sequence[pd.DataFrame]) -> Iterator[Window]:
+    """The windows with device activities on each rank: others would be no captures."""
+    for window in windows:
+        work = [
+            rows["activity_count"][rows["number"].isin(window.numbers)].sum() for rows in iterations
+        ]
+        if min(work) > 0:
+            yield window
+            continue
+        line = f"{window.name} has no work on the device, so that a cut of it is no capture"
+        if window.chosen_by != (EACH,):
+            raise UsageError(f"{line}: choose another")
+        _log.warning("%s: it is left out", line)
 
 
 def _steady(session: Session, wanted: Wanted) -> pd.DataFrame:
@@ -126,7 +135,7 @@ def cut(
     selection = select(index, activities, iterations, stretches, compact=compact)
     numbered = dict(enumerate(targets))
     try:
-        written = write_cuts(
+        write_cuts(
             capture,
             capture.surroundings,
             selection,
@@ -140,10 +149,7 @@ def cut(
         Cut(
             window,
             numbered[number],
-            written[number],
-            _rows_of(iterations, stretches, number),
-            selection.rows_of(number),
-            index,
+            contents_of(index, selection.rows_of(number), _rows_of(iterations, stretches, number)),
         )
         for number, window in enumerate(windows)
     ]

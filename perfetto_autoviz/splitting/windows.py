@@ -12,9 +12,7 @@ import pandas as pd
 from perfetto_autoviz.errors import UsageError
 
 ALL = "all"
-STEADY_MODES = ("mixed", "decode", "prefill", "any")
-"""What the steady windows of a capture do; ``any`` where phases are unknown."""
-
+EACH = f"--iterations {ALL}"
 # "3" or "7-9"
 _ITEM = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 
@@ -42,12 +40,20 @@ class Wanted:
     phases: bool = False
     level: int = 0
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is asked for."""
-        return not (
-            self.iterations or self.first or self.middle or self.last or self.steady or self.phases
-        )
+    def check(self) -> None:
+        """Refuses what no capture can fulfil.
+
+        Raises:
+            UsageError: nothing is asked for, or the list of iterations can't be read.
+        """
+        others = (self.first, self.middle, self.last, self.steady, self.phases)
+        if self.iterations is None and not any(others):
+            raise UsageError(
+                "nothing is chosen: give --iterations 3,7-9 or all, --first, --middle, --last,"
+                " --steady or --phases"
+            )
+        if self.iterations is not None and self.iterations.strip() != ALL:
+            parse_ranges(self.iterations)
 
 
 @dataclass(frozen=True)
@@ -88,13 +94,8 @@ def choose_windows(
             at that level.
 
     Raises:
-        UsageError: what is asked for isn't there, or nothing is asked for.
+        UsageError: what is asked for isn't there.
     """
-    if wanted.is_empty:
-        raise UsageError(
-            "nothing is chosen: give --iterations 3,7-9 or all, --first, --middle, --last,"
-            " --steady or --phases"
-        )
     if not numbers:
         raise UsageError(_no_iterations(wanted.level))
     found = [
@@ -142,7 +143,7 @@ def _listed(text: str | None, numbers: Sequence[int]) -> Iterator[Window]:
     if text is None:
         return
     if text.strip() == ALL:
-        yield from (_window([number], "--iterations all", numbers) for number in numbers)
+        yield from (_window([number], EACH, numbers) for number in numbers)
         return
     for first, last in parse_ranges(text):
         chosen = list(range(first, last + 1))

@@ -13,7 +13,7 @@ from perfetto_autoviz.ingest.mend import dump
 from perfetto_autoviz.ingest.metadata import Surroundings
 from perfetto_autoviz.ingest.reader import EventReader
 from perfetto_autoviz.ingest.unpack import Progress
-from perfetto_autoviz.splitting.packing import GzipFile, gzip_files
+from perfetto_autoviz.splitting.packing import gzip_files
 from perfetto_autoviz.splitting.select import Selection
 from perfetto_autoviz.steps.intervals import runs
 
@@ -27,7 +27,7 @@ def write_cuts(
     chunks: Sequence[int],
     targets: Mapping[int, Path],
     progress: Progress | None = None,
-) -> dict[int, GzipFile]:
+) -> None:
     """Writes the events of each output to its file, in the order and with the bytes of the capture.
 
     Text that is no JSON is mended as when it is read; whatever else a reader repairs is left
@@ -40,11 +40,8 @@ def write_cuts(
         chunks: how many events each chunk of the capture holds.
         targets: the file of each output.
         progress: called with the bytes read and the bytes there are.
-
-    Returns:
-        What was written, by output.
     """
-    with capture.reading(progress) as reader, gzip_files(targets) as (writer, files):
+    with capture.reading(progress) as reader, gzip_files(targets) as writer:
         begun: set[int] = set()
         for number, text in _texts(reader, selection, chunks):
             before = _BETWEEN if number in begun else _head(reader, surroundings)
@@ -52,7 +49,6 @@ def write_cuts(
             begun.add(number)
         for number in targets:
             writer.add(number, _tail(reader, surroundings))
-    return files
 
 
 def _texts(
