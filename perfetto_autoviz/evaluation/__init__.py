@@ -1,0 +1,1 @@
+"""How well abnormal runs are found: anomalies injected into captures, and labelled captures."""
