@@ -53,7 +53,7 @@ def capture_frame(
     """
     capture = session.capture
     known = capture.metadata
-    names = session.query("SELECT DISTINCT name FROM _autoviz_annotation")["name"]
+    names = session.fetch("_autoviz_annotation", ("name",))["name"].unique()
     row = {
         "schema_version": SCHEMA_VERSION,
         "autoviz_version": version("perfetto-autoviz"),

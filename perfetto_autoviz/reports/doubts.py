@@ -63,7 +63,7 @@ def find_doubts(
         gaps: longest gap and wall time in ns by device.
         other_share: share of the unclassified operations in the time.
         other_ops: the longest of them.
-        annotations: the most frequent annotations.
+        annotations: the most frequent annotations; only read where there are no iterations.
     """
     return (
         *_file(capture),

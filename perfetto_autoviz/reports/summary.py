@@ -205,9 +205,13 @@ def summarise(session: Session) -> CaptureSummary:
             gaps={device.device: (device.longest_gap, device.wall) for device in devices},
             other_share=sum(f.share for f in families if f.family == "other"),
             other_ops=times.other_ops(activities, most=3),
-            annotations=session.query(_ANNOTATIONS)["name"].tolist(),
+            annotations=_annotations(session) if iterations.empty else (),
         ),
     )
+
+
+def _annotations(session: Session) -> list[str]:
+    return session.query(_ANNOTATIONS)["name"].tolist()
 
 
 def _about(capture: Any) -> dict[str, Any]:

@@ -48,10 +48,10 @@ def phase_times(
     """
     outer = iterations.loc[iterations["level"] == 0, "id"]
     inside = members[members["iteration_id"].isin(outer)]
-    keys, group = np.unique(
-        inside[["iteration_id", "device"]].to_numpy(np.int64), axis=0, return_inverse=True
-    )
-    times = _times(activities.iloc[inside["seq"].to_numpy(np.int64)], group.ravel(), len(keys))
+    place = inside[["iteration_id", "device"]]
+    keys = place.drop_duplicates().sort_values([*place]).to_numpy(np.int64)
+    group = place.groupby([*place]).ngroup().to_numpy(np.int64)
+    times = _times(activities.iloc[inside["seq"].to_numpy(np.int64)], group, len(keys))
     phase_of = dict(zip(phases["iteration_id"], phases["phase"], strict=True))
     names = pd.Series([phase_of.get(number) for number in keys[:, 0]], dtype=object)
     times = times.assign(device=keys[:, 1], phase=names)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from perfetto_autoviz.engine.wire import VARINT, encode_bytes_field, encode_varint
+from perfetto_autoviz.tracks.ragged import join, message_field, of_rows, varint_field
 
 # A C string in the engine ends at a NUL, so what follows it would be lost in silence.
 _NUL = "\0"
@@ -38,12 +38,13 @@ class InternTable:
 
     def encode(self, field: int) -> bytes:
         """All texts as entries of a repeated field of ``InternedData``."""
-        return b"".join(self._entries(field))
-
-    def _entries(self, field: int) -> Iterable[bytes]:
-        for text, number in self._numbers.items():
-            iid = encode_varint(_IID << 3 | VARINT) + encode_varint(number)
-            yield encode_bytes_field(field, iid + encode_bytes_field(_TEXT, text_bytes(text)))
+        texts = of_rows([text_bytes(text) for text in self._numbers])
+        everywhere = np.ones(len(self._numbers), dtype=np.bool_)
+        numbers = np.fromiter(self._numbers.values(), np.int64, len(self._numbers))
+        entries = join(
+            [varint_field(_IID, numbers, everywhere), message_field(_TEXT, texts, everywhere)]
+        )
+        return message_field(field, entries, everywhere).data.tobytes()
 
 
 # Every interned message numbers these two fields alike.

@@ -42,6 +42,12 @@ class Ragged:
         return [whole[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
+def of_rows(rows: Sequence[bytes]) -> Ragged:
+    """Byte strings that are there already."""
+    data = np.frombuffer(b"".join(rows), dtype=np.uint8)
+    return Ragged(data, np.fromiter(map(len, rows), np.int64, len(rows)))
+
+
 def join(parts: Sequence[Ragged]) -> Ragged:
     """Appends the rows of several columns to one another, row by row."""
     lengths = np.zeros_like(parts[0].lengths)
