@@ -40,7 +40,9 @@ CREATE OR REPLACE PERFETTO VIEW autoviz_comparison(
   -- greedy or optimal: how partners were chosen.
   assignment STRING,
   -- 1 if the other way chooses other partners.
-  assignments_differ LONG
+  assignments_differ LONG,
+  -- Iterations that were compared; NULL for whole captures.
+  steady STRING
 ) AS
 SELECT
   build,
@@ -54,7 +56,8 @@ SELECT
   levenshtein_weight,
   threshold,
   assignment,
-  assignments_differ
+  assignments_differ,
+  steady
 FROM _autoviz_src_comparison;
 
 -- Patterns of A and their partners in B, and how the time of a run changed.

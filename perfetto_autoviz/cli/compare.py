@@ -92,6 +92,11 @@ def _weights(
     show_default=True,
     help="Take the best pair first, or the pairs with the largest sum of scores.",
 )
+@click.option(
+    "--steady",
+    is_flag=True,
+    help="Compare only steady iterations in which both builds do the same.",
+)
 @options.steps
 @options.light
 @options.trace_processor
@@ -106,6 +111,7 @@ def run(
     threshold: float,
     pairs: tuple[str, ...],
     assignment: Assignment,
+    steady: bool,
     steps: Mapping[str, Any],
     light: bool,
     trace_processor: str | None,
@@ -136,6 +142,7 @@ def run(
             threshold=threshold,
             pairs=pairs,
             assignment=assignment,
+            steady=steady,
             force=force,
             steps=Options(**steps),
             light=light,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from perfetto_autoviz.comparison.folder import check_folder
 from perfetto_autoviz.comparison.opened import labels, read_side
 from perfetto_autoviz.comparison.result import Assignment, Choices, Comparison
 from perfetto_autoviz.comparison.run import compare_builds
+from perfetto_autoviz.comparison.window import steady_builds, whole_build
 from perfetto_autoviz.comparison.write import write_comparison
 from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.ingest import find_captures
@@ -30,6 +32,7 @@ def compare(
     threshold: float = THRESHOLD,
     pairs: Sequence[str] = (),
     assignment: Assignment = "greedy",
+    steady: bool = False,
     force: bool = False,
     steps: Options | None = None,
     light: bool = False,
@@ -48,6 +51,8 @@ def compare(
         pairs: patterns that are partners in any case, as ``P1:P3``.
         assignment: ``greedy`` takes the best pair first, ``optimal`` makes the sum of scores
             largest.
+        steady: compare only steady iterations in which both builds do the same; the traces
+            show all of them.
         force: replace a folder that holds a comparison.
         steps: options of the steps.
         light: leave out Python frames, and operators if that isn't enough for the engine.
@@ -72,7 +77,13 @@ def compare(
         read_side(captures, label, options)
         for captures, label in zip(found, labels(*given), strict=True)
     )
-    comparison = compare_builds(side_a.build, side_b.build, side_a.info, side_b.info, choices)
+    why = None
+    if steady:
+        one, other, why = steady_builds(side_a, side_b, options.steps.num_steps)
+    else:
+        one, other = whole_build(side_a), whole_build(side_b)
+    infos = side_a.info(one), side_b.info(other)
+    comparison = replace(compare_builds(one, other, *infos, choices), steady=why)
     if place is not None:
         write_comparison(comparison, side_a, side_b, place)
     return comparison

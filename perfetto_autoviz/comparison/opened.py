@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from perfetto_autoviz.ingest import Capture, RankedCapture
 from perfetto_autoviz.opening import OpenOptions, open_ranks
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.steps import Frames
-from perfetto_autoviz.steps.compare import Build, read_build
+from perfetto_autoviz.steps.compare import Build
 
 _READ = {
     "pattern": "SELECT * FROM autoviz_pattern",
@@ -24,8 +24,9 @@ _READ = {
     "pattern_run": "SELECT * FROM autoviz_pattern_run",
     "pattern_kernel": "SELECT seq, run_id, position FROM autoviz_pattern_kernel",
     "kernel": "SELECT seq, ts, dur, name, op, family FROM _autoviz_activity",
+    "iteration_kernel": "SELECT iteration_id, seq FROM autoviz_iteration_kernel",
 }
-"""What is read of each rank."""
+"""What is read of each rank, by the names that ``read_build`` and ``within`` know."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,15 @@ class Rank:
         capture: what the scan of the file found.
         relations: its stored relations.
         first_ts: its first timestamp in ns.
+        frames: what else was read of it, see above.
+        metadata: what ``autoviz_capture`` says of it.
     """
 
     capture: Capture
     relations: dict[str, pd.DataFrame]
     first_ts: int
+    frames: Frames
+    metadata: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -48,14 +53,33 @@ class Side:
     """One build as it was read.
 
     Attributes:
-        build: its patterns, runs and kernels.
-        info: what else is known of it.
+        label: its name.
+        run_id: shared by its captures.
         ranks: its captures by rank.
     """
 
-    build: Build
-    info: BuildInfo
+    label: str
+    run_id: str
     ranks: dict[int, Rank]
+
+    def info(self, build: Build) -> BuildInfo:
+        """What is known of it beside its patterns."""
+        return BuildInfo(
+            label=self.label,
+            run_id=self.run_id,
+            files=tuple(rank.capture.path.name for rank in self.ranks.values()),
+            ranks=tuple(self.ranks),
+            gpu=self._common("gpu_name"),
+            framework=self._common("framework"),
+            runtime=self._common("runtime"),
+            activities=len(build.kernels),
+            placed=int((build.kernels.run >= 0).sum()),
+        )
+
+    def _common(self, column: str) -> str | None:
+        """The distinct values of all captures, comma-separated."""
+        values = [rank.metadata.get(column) for rank in self.ranks.values()]
+        return ", ".join(dict.fromkeys(str(value) for value in values if value is not None)) or None
 
 
 def read_side(found: Sequence[RankedCapture], label: str, options: OpenOptions) -> Side:
@@ -77,23 +101,7 @@ def read_side(found: Sequence[RankedCapture], label: str, options: OpenOptions) 
     with open_ranks(found, options) as opened:
         # What is found over all ranks together, before each is worked on by itself.
         next(iter(opened.sessions.values())).relation("pattern")
-        frames = opened.on_each(_frames)
-        ranks = opened.on_each(_rank)
-        metadata = [session.metadata for session in opened.sessions.values()]
-        run_id = opened.run_id
-    build = read_build(frames)
-    info = BuildInfo(
-        label=label,
-        run_id=run_id,
-        files=tuple(rank.capture.path.name for rank in ranks.values()),
-        ranks=tuple(ranks),
-        gpu=_common(metadata, "gpu_name"),
-        framework=_common(metadata, "framework"),
-        runtime=_common(metadata, "runtime"),
-        activities=len(build.kernels),
-        placed=int((build.kernels.run >= 0).sum()),
-    )
-    return Side(build, info, ranks)
+        return Side(label, opened.run_id, opened.on_each(_read_rank))
 
 
 def labels(a: Sequence[str | os.PathLike[str]], b: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -112,15 +120,11 @@ def _parts(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
     return Path(whole).parts
 
 
-def _frames(session: Session) -> Frames:
-    return {name: session.query(sql) for name, sql in _READ.items()}
-
-
-def _rank(session: Session) -> Rank:
-    return Rank(session.capture, session.relations(), first_ts(session))
-
-
-def _common(rows: Sequence[Any], column: str) -> str | None:
-    """The distinct values of a column, comma-separated."""
-    values = dict.fromkeys(str(row[column]) for row in rows if row.get(column) is not None)
-    return ", ".join(values) or None
+def _read_rank(session: Session) -> Rank:
+    return Rank(
+        capture=session.capture,
+        relations=session.relations(),
+        first_ts=first_ts(session),
+        frames={name: session.query(sql) for name, sql in _READ.items()},
+        metadata=session.metadata,
+    )

@@ -118,6 +118,7 @@ class Comparison:
         matching: partners by either assignment.
         pairs: what changed in each pair of partners, by A's patterns.
         unshared: see ``kernels_of_one_build``.
+        steady: which iterations of both were compared and why; None for whole captures.
     """
 
     a: Build
@@ -129,6 +130,7 @@ class Comparison:
     matching: Matching
     pairs: tuple[PairComparison, ...]
     unshared: pd.DataFrame
+    steady: str | None = None
 
     @property
     def alone_a(self) -> tuple[Loop, ...]:

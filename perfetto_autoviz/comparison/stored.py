@@ -59,7 +59,8 @@ def run_frame(comparison: Comparison, build: BuildName, relations: Frames) -> pd
     runs = relations[PATTERN_RUN.name]
     names = relations[PATTERN.name].set_index("id")["name"]
     partners = _partners(comparison, build)
-    own = pd.DataFrame([partners.get(int(number), {}) for number in runs["pattern_id"]])
+    patterns = runs["pattern_id"].map(names)
+    own = pd.DataFrame([partners.get(str(name), {}) for name in patterns])
     own = own.reindex(columns=["match_id", "partner", "score", "partner_median"])
     median = own["partner_median"].to_numpy(np.float64)
     dur = runs["dur"].to_numpy(np.float64)
@@ -72,7 +73,7 @@ def run_frame(comparison: Comparison, build: BuildName, relations: Frames) -> pd
             "dur": runs["dur"].to_numpy(),
             "run_id": runs["id"].to_numpy(),
             "level": runs["level"].to_numpy(),
-            "pattern": runs["pattern_id"].map(names).to_numpy(),
+            "pattern": patterns.to_numpy(),
             **{name: own[name].to_numpy() for name in own.columns},
             "difference": difference,
             "ratio": difference / np.where(before > 0, before, np.nan),
@@ -85,13 +86,13 @@ def bar_change(pair: PairComparison, kind: Kind) -> float:
     return next(bar.change for bar in pair.waterfall.bars if bar.kind == kind)
 
 
-def _partners(comparison: Comparison, build: BuildName) -> dict[int, dict[str, Any]]:
-    """By a pattern's number what its runs are shown with."""
+def _partners(comparison: Comparison, build: BuildName) -> dict[str, dict[str, Any]]:
+    """By a pattern's name what its runs are shown with."""
     found = {}
     for number, pair in enumerate(comparison.pairs):
         own, other = (pair.a, pair.b) if build == "A" else (pair.b, pair.a)
         far = pair.timing.b if build == "A" else pair.timing.a
-        found[own.id] = {
+        found[own.name] = {
             "match_id": number,
             "partner": other.name,
             "score": pair.match.score.score,
@@ -115,6 +116,7 @@ def _comparison_row(comparison: Comparison, build: BuildName) -> dict[str, Any]:
         "threshold": choices.threshold,
         "assignment": choices.assignment,
         "assignments_differ": int(comparison.matching.differs),
+        "steady": comparison.steady,
     }
 
 

@@ -21,6 +21,7 @@ COMPARISON = Relation(
         Column("threshold", "DOUBLE", "Score above which patterns match."),
         Column("assignment", "STRING", "greedy or optimal: how partners were chosen."),
         Column("assignments_differ", "LONG", "1 if the other way chooses other partners."),
+        Column("steady", "STRING", "Iterations that were compared; NULL for whole captures."),
     ),
 )
 

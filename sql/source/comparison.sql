@@ -24,7 +24,9 @@ CREATE OR REPLACE PERFETTO TABLE _autoviz_src_comparison(
   -- greedy or optimal: how partners were chosen.
   assignment STRING,
   -- 1 if the other way chooses other partners.
-  assignments_differ LONG
+  assignments_differ LONG,
+  -- Iterations that were compared; NULL for whole captures.
+  steady STRING
 ) AS
 SELECT
   extract_arg(slice.arg_set_id, 'debug.build') AS build,
@@ -40,7 +42,8 @@ SELECT
   extract_arg(slice.arg_set_id, 'debug.threshold') AS threshold,
   extract_arg(slice.arg_set_id, 'debug.assignment') AS assignment,
   extract_arg(slice.arg_set_id, 'debug.assignments_differ')
-    AS assignments_differ
+    AS assignments_differ,
+  extract_arg(slice.arg_set_id, 'debug.steady') AS steady
 FROM slice
 WHERE
   slice.category = 'autoviz.comparison'

@@ -28,6 +28,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "a": _build(comparison, "a"),
         "b": _build(comparison, "b"),
         "choices": asdict(comparison.choices),
+        "steady": comparison.steady,
         "assignments_differ": matching.differs,
         "greedy": _names(comparison, matching.greedy),
         "optimal": _names(comparison, matching.optimal),

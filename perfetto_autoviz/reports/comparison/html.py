@@ -22,12 +22,12 @@ class Column:
 
     Attributes:
         title: its heading.
-        kind: ``text``, ``name`` (a long one, broken anywhere) or ``number``.
+        kind: ``text``, ``word`` (never broken), ``name`` (broken anywhere) or ``number``.
         help: what the heading means, shown when it is pointed at.
     """
 
     title: str
-    kind: Literal["text", "name", "number"] = "number"
+    kind: Literal["text", "word", "name", "number"] = "number"
     help: str = ""
 
 

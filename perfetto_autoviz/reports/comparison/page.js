@@ -35,7 +35,9 @@ function draw(figure, charts) {
   const style = getComputedStyle(document.body);
   layout.font = { color: style.color, family: style.fontFamily, size: 12 };
   layout.xaxis.gridcolor = style.getPropertyValue("--line");
-  if (figure.clientWidth < 640) layout.yaxis.ticktext = narrow;
+  if (figure.clientWidth < 640) {
+    layout.annotations.forEach((annotation, row) => { annotation.text = narrow[row]; });
+  }
   Plotly.newPlot(figure, data, layout, { responsive: true, displayModeBar: false });
 }
 

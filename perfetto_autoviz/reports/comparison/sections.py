@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from perfetto_autoviz.comparison.result import BuildInfo, Comparison, PairComparison
-from perfetto_autoviz.reports.comparison.changes import Change, largest_changes, pair_changes
+from perfetto_autoviz.reports.comparison.changes import Change, largest_changes
 from perfetto_autoviz.reports.comparison.html import Cell, Column, element, group, table
 from perfetto_autoviz.reports.comparison.tables import pairs_table, rank_spread, timing_table
 from perfetto_autoviz.reports.comparison.words import (
@@ -20,16 +20,20 @@ from perfetto_autoviz.reports.comparison.words import (
     signed,
     sure_words,
 )
-from perfetto_autoviz.reports.text import duration, microseconds, plural, share
-from perfetto_autoviz.steps.compare import KEYS
+from perfetto_autoviz.reports.text import duration, plural, share
+from perfetto_autoviz.steps.compare import KEYS, Edit
 
 _MOST_SCORES = 300
 """Pairs whose scores the page shows; pairs.csv has all of them."""
 
+_MOST_EDITS = 400
+"""Edits that the page shows completely; edits.csv always has all of them."""
+
 
 def builds(comparison: Comparison) -> str:
     """Where both builds are from."""
-    columns = [Column(title, "text") for title in ("Build", "Name", "Captures", "Device", "By")]
+    columns = [Column("Build", "word")]
+    columns += [Column(title, "text") for title in ("Name", "Captures", "Device", "By")]
     columns += [Column("Ranks"), Column("Device activities"), Column("In patterns")]
     rows = [_build("A", comparison.info_a), _build("B", comparison.info_b)]
     return table(columns, rows, "builds")
@@ -53,8 +57,8 @@ def _build(name: str, info: BuildInfo) -> list[Cell]:
 def matches(comparison: Comparison) -> str:
     """Partners, their scores and how the time of a run changed."""
     columns = [
-        Column("A", "text"),
-        Column("B", "text"),
+        Column("A", "word"),
+        Column("B", "word"),
         Column("Positions"),
         Column("Score", help="what decided; 1 if both run the same in the same order"),
         *(Column(f"by {key}") for key in KEYS),
@@ -63,7 +67,7 @@ def matches(comparison: Comparison) -> str:
         Column("Median B"),
         Column("Change"),
         Column("95 % interval"),
-        Column("Verdict", "text"),
+        Column("Verdict", "word"),
     ]
     rows = [_match(pair) for pair in comparison.pairs]
     notes = [element("p", line, class_="note") for line in remarks(comparison)]
@@ -97,7 +101,7 @@ def changes(comparison: Comparison) -> str:
     if not found:
         return element("p", "No operation changed beyond noise.")
     columns = [
-        Column("Pair", "text"),
+        Column("Pair", "word"),
         *_CHANGE_COLUMNS[:3],
         Column("Over A's runs", help="per run, times A's runs of the pattern"),
         *_CHANGE_COLUMNS[3:],
@@ -167,18 +171,22 @@ def bars(pair: PairComparison) -> str:
     """The waterfall's bars; the first row and all changes make the last row."""
     fall = pair.waterfall
     columns = [Column("Bar", "name"), Column("Change in µs"), Column("Run in µs")]
-    rows = [[Cell("mean run of A"), Cell(""), Cell(microseconds(fall.a), fall.a)]]
+    rows = [[Cell("mean run of A"), Cell(""), Cell(_us(fall.a), fall.a)]]
     reached = fall.a
     for bar in fall.bars:
         reached += bar.change
         change = Cell(_signed_us(bar.change), bar.change, _direction(bar.change))
-        rows.append([Cell(bar_words(bar)), change, Cell(microseconds(reached), reached)])
-    rows.append([Cell("mean run of B"), Cell(""), Cell(microseconds(fall.b), fall.b)])
+        rows.append([Cell(bar_words(bar)), change, Cell(_us(reached), reached)])
+    rows.append([Cell("mean run of B"), Cell(""), Cell(_us(fall.b), fall.b)])
     return table(columns, rows, "waterfall")
 
 
+def _us(ns: float) -> str:
+    return f"{ns / 1e3:,.2f}"
+
+
 def _signed_us(ns: float) -> str:
-    return f"{ns / 1e3:+.2f}".replace("-", "\N{MINUS SIGN}")
+    return f"{ns / 1e3:+,.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def operations(pair: PairComparison) -> str:
@@ -191,15 +199,15 @@ def operations(pair: PairComparison) -> str:
         Column("B in µs", help="summed duration per run"),
         Column("Difference"),
         Column("Change"),
-        Column("Significant", "text", help="at 5 % after Holm's correction"),
+        Column("Significant", "word", help="at 5 % after Holm's correction"),
     ]
     rows = [
         [
             Cell(str(row["label"])),
             Cell(f"{row['count_a']:.4g}", row["count_a"]),
             Cell(f"{row['count_b']:.4g}", row["count_b"]),
-            Cell(microseconds(row["dur_a"]), row["dur_a"]),
-            Cell(microseconds(row["dur_b"]), row["dur_b"]),
+            Cell(_us(row["dur_a"]), row["dur_a"]),
+            Cell(_us(row["dur_b"]), row["dur_b"]),
             Cell(_signed_us(row["difference"]), row["difference"], _direction(row["difference"])),
             Cell(percent(row["change"]), row["change"]),
             Cell({True: "yes", False: "no"}.get(row["significant"], "not judged")),
@@ -210,20 +218,42 @@ def operations(pair: PairComparison) -> str:
 
 
 def edits(pair: PairComparison) -> str:
-    """What isn't the same, and how much is."""
-    found = pair_changes(pair)
+    """The edit script in order; of a long one, what isn't the same."""
     kinds = Counter(edit.kind for edit in pair.script.edits)
     told = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
-    line = element("p", f"By position: {told}. edits.csv has every one.", class_="note")
-    if not found:
-        return line
-    return table(_CHANGE_COLUMNS, map(_change, found), "edits") + line
+    found = [edit for edit in pair.script.edits if _shows(pair, edit)]
+    left = len(pair.script.edits) - len(found)
+    more = f" {left:,} that are the same are in edits.csv only." if left else ""
+    columns = [
+        Column("B's order"),
+        Column("A's operations", "name"),
+        Column("What", "word"),
+        Column("B's operations", "name"),
+        *_CHANGE_COLUMNS[2:],
+    ]
+    rows = [
+        [
+            Cell(f"{number}", number),
+            Cell(" + ".join(edit.ops_a)),
+            Cell(edit.kind),
+            Cell("" if edit.ops_a == edit.ops_b else " + ".join(edit.ops_b)),
+            Cell(signed(edit.effect), edit.effect, _direction(edit.effect)),
+            Cell(f"{edit.certainty:.2f}", edit.certainty),
+        ]
+        for number, edit in enumerate(found)
+    ]
+    line = element("p", f"By position: {told}.{more}", class_="note")
+    return line + table(columns, rows, "edits")
+
+
+def _shows(pair: PairComparison, edit: Edit) -> bool:
+    return len(pair.script.edits) <= _MOST_EDITS or edit.kind != "same"
 
 
 def ranks(pair: PairComparison) -> str:
     """Times of each rank, and how far they are apart."""
-    columns = [Column("Rank"), Column("Build", "text"), Column("Runs"), Column("Median")]
-    columns += [Column("Behind the middle rank"), Column("B less A"), Column("Verdict", "text")]
+    columns = [Column("Rank"), Column("Build", "word"), Column("Runs"), Column("Median")]
+    columns += [Column("Behind the middle rank"), Column("B less A"), Column("Verdict", "word")]
     rows = []
     for row in timing_table(pair).dropna(subset="rank").to_dict("records"):
         own = [Cell(str(row["rank"]), int(row["rank"])), Cell(str(row["build"]))]
@@ -256,7 +286,7 @@ def unshared(comparison: Comparison) -> str:
     """What runs in patterns of one build, and in none of the other's."""
     if comparison.unshared.empty:
         return element("p", "Patterns of both builds run the same operations.")
-    columns = [Column("Build", "text"), Column("Operation", "name"), Column("Patterns", "text")]
+    columns = [Column("Build", "word"), Column("Operation", "name"), Column("Patterns", "text")]
     columns += [Column("Runs"), Column("Kernels"), Column("Time")]
     columns.append(Column("In the other build", help="kernels there, outside patterns"))
     rows = [
@@ -276,9 +306,9 @@ def unshared(comparison: Comparison) -> str:
 def scores(comparison: Comparison) -> str:
     """How alike every pattern of A is to every one of B."""
     frame = pairs_table(comparison)
-    columns = [Column("A", "text"), Column("B", "text")]
+    columns = [Column("A", "word"), Column("B", "word")]
     columns += [Column(f"{key} {what}") for key in KEYS for what in _PARTS]
-    columns += [Column("Greedy", "text"), Column("Optimal", "text")]
+    columns += [Column("Greedy", "word"), Column("Optimal", "word")]
     rows: list[Sequence[Cell]] = []
     for row in frame.head(_MOST_SCORES).to_dict("records"):
         numbers = [row[f"{key}_{what}"] for key in KEYS for what in _PARTS]

@@ -13,6 +13,7 @@ from perfetto_autoviz.steps.ops import short_label
 
 _MINUS = "\N{MINUS SIGN}"
 _MOST_NAMED = 8
+_MOST_OPERATIONS = 4
 
 
 def signed(ns: float) -> str:
@@ -48,7 +49,10 @@ def change_words(change: Change) -> str:
 
 def operations_words(change: Change) -> str:
     """The operations: ``a → b``."""
-    sides = [" + ".join(map(short_label, ops)) for ops in (change.ops_a, change.ops_b)]
+    sides = [
+        listed(map(short_label, ops), _MOST_OPERATIONS, " + ")
+        for ops in (change.ops_a, change.ops_b)
+    ]
     return sides[0] if sides[0] == sides[1] else " → ".join(side for side in sides if side)
 
 
@@ -73,6 +77,8 @@ def bar_words(bar: Bar) -> str:
 
 def remarks(comparison: Comparison) -> Iterator[str]:
     """What else there is to say about the matches."""
+    if comparison.steady:
+        yield f"Only steady iterations are compared: {comparison.steady}."
     for pair in comparison.pairs:
         rotation = pair.match.score.rotation
         if rotation:
