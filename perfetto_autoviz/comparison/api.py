@@ -66,7 +66,7 @@ def compare(
     """
     choices = Choices(Weights(*weights), _checked(threshold), tuple(pairs), assignment)
     given = [_listed(a), _listed(b)]
-    found = [find_captures([Path(path) for path in paths]) for paths in given]
+    found = [find_captures(paths) for paths in given]
     place = None if out is None else Path(out)
     if place is not None:
         check_folder(place, [each.path for side in found for each in side], force=force)
@@ -89,8 +89,9 @@ def compare(
     return comparison
 
 
-def _listed(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
-    return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+def _listed(paths: PathLike | Sequence[PathLike]) -> list[Path]:
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    return [Path(path) for path in given]
 
 
 def _checked(threshold: float) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from perfetto_autoviz.annotate import first_ts
+from perfetto_autoviz.annotate import ENRICHED_SUFFIX, enriched_path, first_ts
 from perfetto_autoviz.comparison.result import BuildInfo
 from perfetto_autoviz.ingest import Capture, RankedCapture
 from perfetto_autoviz.opening import OpenOptions, open_ranks
@@ -104,20 +104,30 @@ def read_side(found: Sequence[RankedCapture], label: str, options: OpenOptions) 
         return Side(label, opened.run_id, opened.on_each(_read_rank))
 
 
-def labels(a: Sequence[str | os.PathLike[str]], b: Sequence[str | os.PathLike[str]]) -> list[str]:
+def labels(a: Sequence[Path], b: Sequence[Path]) -> list[str]:
     """Names for two builds by their files or folders, that differ if their paths do."""
     paths = [_parts(side) for side in (a, b)]
     for length in range(1, max(map(len, paths)) + 1):
         names = ["/".join(parts[-length:]) for parts in paths]
         if names[0] != names[1]:
             return names
-    return [parts[-1] for parts in paths]
+    return [_listed(side) for side in (a, b)]
 
 
-def _parts(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """The parts of a path, or of what several have in common."""
-    whole = os.path.commonpath([Path(path).resolve() for path in paths])
-    return Path(whole).parts
+def _parts(paths: Sequence[Path]) -> tuple[str, ...]:
+    """The parts of a path, or of what several have in common; of a capture without its suffix."""
+    whole = Path(os.path.commonpath([path.resolve() for path in paths]))
+    return whole.parts if whole.is_dir() else (*whole.parts[:-1], _stem(whole))
+
+
+def _listed(paths: Sequence[Path]) -> str:
+    """The first of several captures, and how many more there are."""
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{_stem(paths[0])}{more}"
+
+
+def _stem(path: Path) -> str:
+    return enriched_path(path).name.removesuffix(ENRICHED_SUFFIX)
 
 
 def _read_rank(session: Session) -> Rank:

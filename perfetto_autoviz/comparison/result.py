@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 
 from perfetto_autoviz.steps.compare import (
@@ -22,6 +24,7 @@ from perfetto_autoviz.steps.compare import (
 )
 
 Assignment = Literal["greedy", "optimal"]
+BarKind = Literal["idle", "overlap"]
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,20 @@ class PairComparison:
     def name(self) -> str:
         """Both names: ``P1-P3``."""
         return f"{self.a.name}-{self.b.name}"
+
+    @property
+    def medians(self) -> tuple[float, float]:
+        """Median times in ns of both, over runs by number as in ``timing.difference``."""
+        return _median(self.runs_a), _median(self.runs_b)
+
+    def bar_change(self, kind: BarKind) -> float:
+        """Change in ns of the waterfall's bar for idle time or for overlap."""
+        return next(bar.change for bar in self.waterfall.bars if bar.kind == kind)
+
+
+def _median(runs: RunSamples) -> float:
+    series = runs.units(runs.wall.astype(np.float64))
+    return float(np.median(series)) if len(series) else math.nan
 
 
 @dataclass(frozen=True)

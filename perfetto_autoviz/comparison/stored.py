@@ -24,7 +24,6 @@ from perfetto_autoviz.relations import (
 )
 from perfetto_autoviz.steps import Frames
 from perfetto_autoviz.steps.compare import KEYS, edits_frame
-from perfetto_autoviz.steps.compare.waterfall import Kind
 
 BuildName = Literal["A", "B"]
 
@@ -81,22 +80,16 @@ def run_frame(comparison: Comparison, build: BuildName, relations: Frames) -> pd
     )
 
 
-def bar_change(pair: PairComparison, kind: Kind) -> float:
-    """The change of the bar for idle time or for overlap."""
-    return next(bar.change for bar in pair.waterfall.bars if bar.kind == kind)
-
-
 def _partners(comparison: Comparison, build: BuildName) -> dict[str, dict[str, Any]]:
     """By a pattern's name what its runs are shown with."""
     found = {}
     for number, pair in enumerate(comparison.pairs):
         own, other = (pair.a, pair.b) if build == "A" else (pair.b, pair.a)
-        far = pair.timing.b if build == "A" else pair.timing.a
         found[own.name] = {
             "match_id": number,
             "partner": other.name,
             "score": pair.match.score.score,
-            "partner_median": far.median,
+            "partner_median": pair.medians[1 if build == "A" else 0],
         }
     return found
 
@@ -135,15 +128,15 @@ def _match_row(number: int, pair: PairComparison) -> dict[str, Any]:
         "left_out_b": timing.b.left_out,
         "mean_a": timing.a.mean,
         "mean_b": timing.b.mean,
-        "median_a": timing.a.median,
-        "median_b": timing.b.median,
+        "median_a": pair.medians[0],
+        "median_b": pair.medians[1],
         "difference": timing.difference,
         "ratio": timing.ratio,
         "difference_low": timing.low,
         "difference_high": timing.high,
         "verdict": timing.verdict,
-        "idle_difference": bar_change(pair, "idle"),
-        "overlap_difference": bar_change(pair, "overlap"),
+        "idle_difference": pair.bar_change("idle"),
+        "overlap_difference": pair.bar_change("overlap"),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from perfetto_autoviz.comparison.result import Comparison, PairComparison
+from perfetto_autoviz.comparison.result import BarKind, Comparison, PairComparison
 from perfetto_autoviz.steps.compare import Edit
 from perfetto_autoviz.steps.compare.edits import EditKind
 
@@ -19,19 +19,20 @@ class Change:
 
     Attributes:
         pair: both patterns' names.
-        kind: what happened; ``same`` where only the time changed.
+        kind: what happened; ``same`` where only the time changed; ``idle`` and ``overlap`` for
+            the time between kernels.
         ops_a: A's operations.
         ops_b: B's operations.
         places: positions of a run at which it happened.
         effect: kernel time in ns that a run spends more in B.
         runs: A's runs of the pattern.
         certainty: of the least certain place.
-        significant: whether the time of one of the operations changed beyond noise; None
-            where too few runs don't allow a judgement.
+        significant: whether the time of one of the operations, or of the run, changed beyond
+            noise; None where too few runs don't allow a judgement.
     """
 
     pair: str
-    kind: EditKind
+    kind: EditKind | BarKind
     ops_a: tuple[str, ...]
     ops_b: tuple[str, ...]
     places: int
@@ -50,7 +51,7 @@ def largest_changes(comparison: Comparison, most: int = MOST_CHANGES) -> list[Ch
     """The changes with the largest effect over A's runs.
 
     What stayed the same counts if its time changed beyond noise, or can't be judged. What inner
-    loops do is told once, by their own pairs.
+    loops do is told once, by their own pairs; so is the time between kernels.
     """
     found = [change for pair in comparison.pairs for change in pair_changes(pair)]
     return sorted(found, key=lambda change: -abs(change.total))[:most]
@@ -77,8 +78,22 @@ def pair_changes(pair: PairComparison) -> list[Change]:
         )
         for (kind, ops_a, ops_b), edits in groups.items()
     ]
-    real = [change for change in changes if change.kind != "same" or _changed_time(change)]
+    changes += _between_kernels(pair)
+    real = [change for change in changes if change.ops_a != change.ops_b or _changed_time(change)]
     return sorted(real, key=lambda change: -abs(change.effect))
+
+
+def _between_kernels(pair: PairComparison) -> list[Change]:
+    """How idle time and overlap changed in a loop without inner ones."""
+    if not (pair.a.is_innermost and pair.b.is_innermost):
+        return []
+    verdict = pair.timing.verdict
+    judged = None if verdict == "not judged" else verdict != "no change"
+    kinds: tuple[BarKind, ...] = ("idle", "overlap")
+    return [
+        Change(pair.name, kind, (), (), 1, pair.bar_change(kind), pair.a.run_count, 1.0, judged)
+        for kind in kinds
+    ]
 
 
 def _changed_time(change: Change) -> bool:

@@ -68,6 +68,8 @@ def _pair(pair: PairComparison) -> dict[str, Any]:
         "pattern_b": pair.b.name,
         "basis": pair.match.basis,
         "scores": {key: asdict(score) for key, score in pair.match.pair.by.items()},
+        "median_a": pair.medians[0],
+        "median_b": pair.medians[1],
         "timing": asdict(pair.timing),
         "waterfall": asdict(pair.waterfall),
         "edits": dict(Counter(edit.kind for edit in pair.script.edits)),

@@ -14,6 +14,7 @@ from perfetto_autoviz.reports.comparison.words import (
     bar_words,
     change_words,
     interval_words,
+    medians_words,
     operations_words,
     percent,
     remarks,
@@ -83,8 +84,7 @@ def _match(pair: PairComparison) -> list[Cell]:
         Cell(f"{match.score.score:.3f} by {match.basis}", match.score.score),
         *(Cell(f"{match.pair.by[key].score:.3f}", match.pair.by[key].score) for key in KEYS),
         Cell(f"{timing.a.runs:,} → {timing.b.runs:,}", timing.a.runs),
-        Cell(duration(timing.a.median), timing.a.median),
-        Cell(duration(timing.b.median), timing.b.median),
+        *(Cell(duration(median), median) for median in pair.medians),
         Cell(percent(timing.ratio), timing.ratio, _tone(timing.verdict)),
         Cell(interval_words(timing), timing.low),
         Cell(timing.verdict, tone=_tone(timing.verdict)),
@@ -123,12 +123,11 @@ _CHANGE_COLUMNS = (
 
 
 def _change(change: Change) -> list[Cell]:
-    sure = 1.0 if change.kind == "same" else change.certainty
     return [
         Cell(change_words(change)),
         Cell(operations_words(change)),
         Cell(signed(change.effect), change.effect, _direction(change.effect)),
-        Cell(sure_words(change), sure),
+        Cell(sure_words(change), change.certainty),
     ]
 
 
@@ -140,8 +139,8 @@ def pair_title(pair: PairComparison) -> str:
     """The heading of a pair."""
     timing = pair.timing
     return (
-        f"{pair.a.name} → {pair.b.name}: {duration(timing.a.median)} →"
-        f" {duration(timing.b.median)}, {percent(timing.ratio)}, {timing.verdict}"
+        f"{pair.a.name} → {pair.b.name}: {medians_words(pair)}, {percent(timing.ratio)},"
+        f" {timing.verdict}"
     )
 
 

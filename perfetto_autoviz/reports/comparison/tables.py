@@ -61,9 +61,9 @@ def timing_table(pair: PairComparison) -> pd.DataFrame:
 
     Rows of B hold the difference to A: the median's, its interval, and what that says.
     """
-    rows = _timing_rows(pair.timing, None)
+    rows = _timing_rows(pair.timing, None, pair.medians)
     for rank, timing in pair.rank_timing.items():
-        rows += _timing_rows(timing, rank)
+        rows += _timing_rows(timing, rank, (timing.a.median, timing.b.median))
     frame = pd.DataFrame(rows).astype({"rank": "Int64"})
     ranks = pair.ranks[["build", "rank", "std", "behind", "slowest"]].astype({"rank": "Int64"})
     known = set(zip(frame["build"], frame["rank"], strict=True))
@@ -72,7 +72,9 @@ def timing_table(pair: PairComparison) -> pd.DataFrame:
     return whole.merge(ranks, on=["build", "rank"], how="left", sort=False)
 
 
-def _timing_rows(timing: Timing, rank: int | None) -> list[dict[str, object]]:
+def _timing_rows(
+    timing: Timing, rank: int | None, medians: tuple[float, float]
+) -> list[dict[str, object]]:
     change = {
         "difference": timing.difference,
         "ratio": timing.ratio,
@@ -87,12 +89,12 @@ def _timing_rows(timing: Timing, rank: int | None) -> list[dict[str, object]]:
             "runs": side.runs,
             "left_out": side.left_out,
             "mean": side.mean,
-            "median": side.median,
+            "median": median,
             "quarter": side.low,
             "three_quarters": side.high,
             **(change if build == "B" else dict.fromkeys(change)),
         }
-        for build, side in (("A", timing.a), ("B", timing.b))
+        for build, side, median in zip("AB", (timing.a, timing.b), medians, strict=True)
     ]
 
 

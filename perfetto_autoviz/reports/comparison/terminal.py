@@ -13,13 +13,14 @@ from perfetto_autoviz.reports.comparison.changes import Change, largest_changes
 from perfetto_autoviz.reports.comparison.words import (
     change_words,
     interval_words,
+    medians_words,
     operations_words,
     percent,
     remarks,
     signed,
     sure_words,
 )
-from perfetto_autoviz.reports.text import duration, plural, share
+from perfetto_autoviz.reports.text import plural, share
 from perfetto_autoviz.steps.compare import KEYS
 
 _COLOURS = {"slower": "red", "faster": "green"}
@@ -67,7 +68,7 @@ def _matches(pairs: Sequence[PairComparison]) -> Table:
             f"{pair.match.score.score:.2f} by {pair.match.basis}",
             " / ".join(f"{scores[key].score:.2f}" for key in KEYS),
             f"{timing.a.runs:,} → {timing.b.runs:,}",
-            f"{duration(timing.a.median)} → {duration(timing.b.median)}",
+            medians_words(pair),
             percent(timing.ratio),
             interval_words(timing),
             Text(timing.verdict, style=_COLOURS.get(timing.verdict, "")),
@@ -90,7 +91,7 @@ def _changes(changes: Sequence[Change]) -> Iterable[RenderableType]:
         shown.add_row(
             change.pair,
             change_words(change),
-            operations_words(change),
+            operations_words(change, short=True),
             signed(change.effect),
             signed(change.total),
             sure_words(change),

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from perfetto_autoviz.comparison.result import Comparison
+from perfetto_autoviz.comparison.result import Comparison, PairComparison
 from perfetto_autoviz.reports.comparison.changes import Change
 from perfetto_autoviz.reports.text import duration, listed, plural
 from perfetto_autoviz.steps.compare import Bar, Loop, Match, Timing
 from perfetto_autoviz.steps.ops import short_label
 
 _MINUS = "\N{MINUS SIGN}"
+_BETWEEN: Mapping[str, str] = {
+    "idle": "no kernel of the run runs",
+    "overlap": "kernels run at once",
+}
 _MOST_NAMED = 8
 _MOST_OPERATIONS = 4
 
@@ -26,7 +30,8 @@ def percent(ratio: float) -> str:
     """A relative change with its sign: ``+4.1 %``; a dash where there is none."""
     if not math.isfinite(ratio):
         return "-"
-    return f"{100 * ratio:+.1f} %".replace("-", _MINUS)
+    words = f"{100 * ratio:+.1f} %".replace("-", _MINUS)
+    return words[1:] if words[1:] == "0.0 %" else words
 
 
 def interval_words(timing: Timing) -> str:
@@ -36,21 +41,31 @@ def interval_words(timing: Timing) -> str:
     return f"{signed(timing.low)} to {signed(timing.high)}"
 
 
+def medians_words(pair: PairComparison) -> str:
+    """Median times of a run in A and in B."""
+    return " → ".join(map(duration, pair.medians))
+
+
 def change_words(change: Change) -> str:
     """What happened: ``renamed``, ``split in 2``, ``same, slower``, and at how many places."""
+    more = change.effect > 0
     words = {
         "split": f"split in {len(change.ops_b)}",
         "fused": f"fused {len(change.ops_a)}",
-        "same": "slower" if change.effect > 0 else "faster",
+        "same": "slower" if more else "faster",
+        "idle": "more idle" if more else "less idle",
+        "overlap": "less overlap" if more else "more overlap",
     }
     word = words.get(change.kind, change.kind)
     return word if change.places == 1 else f"{word} ({change.places} places)"
 
 
-def operations_words(change: Change) -> str:
-    """The operations: ``a → b``."""
+def operations_words(change: Change, *, short: bool = False) -> str:
+    """The operations: ``a → b``; short for a line of a terminal."""
+    if change.kind in _BETWEEN:
+        return _BETWEEN[change.kind]
     sides = [
-        listed(map(short_label, ops), _MOST_OPERATIONS, " + ")
+        listed(map(short_label, ops) if short else ops, _MOST_OPERATIONS, " + ")
         for ops in (change.ops_a, change.ops_b)
     ]
     return sides[0] if sides[0] == sides[1] else " → ".join(side for side in sides if side)
@@ -58,19 +73,17 @@ def operations_words(change: Change) -> str:
 
 def sure_words(change: Change) -> str:
     """How sure the change is; of what stayed the same, whether its time was judged."""
-    if change.significant is None:
-        return "not judged" if change.kind == "same" else f"{change.certainty:.2f}, not judged"
-    if change.kind == "same":
-        return "significant"
-    return f"{change.certainty:.2f}"
+    if change.kind != "same" and change.kind not in _BETWEEN:
+        judged = "" if change.significant is not None else ", not judged"
+        return f"{change.certainty:.2f}{judged}"
+    return "not judged" if change.significant is None else "significant"
 
 
 def bar_words(bar: Bar) -> str:
     """What a bar of the waterfall stands for."""
     words = {
         "rest": f"{plural(bar.operations, 'other operation')}",
-        "idle": "idle: no kernel of the run runs",
-        "overlap": "overlap: kernels run at once",
+        **{kind: f"{kind}: {meaning}" for kind, meaning in _BETWEEN.items()},
     }
     return words.get(bar.kind, bar.label)
 
