@@ -11,7 +11,7 @@ from perfetto_autoviz.cli import options
 from perfetto_autoviz.cli.terminal import remark
 from perfetto_autoviz.errors import UsageError
 
-PINNED = ("iterations", "phases", "steady state", "layers", "patterns")
+PINNED = ("iterations", "phases", "steady state", "layers", "patterns", "comparison")
 """Titles of the tracks that are pinned at the top."""
 
 # The only port that the page's own rules let it read from.

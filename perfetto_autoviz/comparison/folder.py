@@ -26,8 +26,6 @@ def check_folder(out: Path, inputs: Sequence[Path], *, force: bool) -> None:
     Raises:
         UsageError: there is something at that place that must stay.
     """
-    if not out.parent.is_dir():
-        raise UsageError(f"there's no folder {out.parent} to make {out.name} in")
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file: give a folder with -o")
     if not out.exists() or not any(out.iterdir()):
@@ -51,7 +49,7 @@ def written_whole(out: Path) -> Iterator[Path]:
     """
     beside = out.with_name(f".{out.name}.{os.getpid()}.part")
     before = out.with_name(f".{out.name}.{os.getpid()}.old")
-    beside.mkdir()
+    beside.mkdir(parents=True)
     try:
         yield beside
         if out.exists():

@@ -14,6 +14,7 @@ from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.relations import RUN_MATCH
 from perfetto_autoviz.reports.comparison.document import document, json_text
 from perfetto_autoviz.reports.comparison.page import page
+from perfetto_autoviz.reports.comparison.picture import waterfall_picture
 from perfetto_autoviz.reports.comparison.tables import (
     csv_text,
     edits_table,
@@ -56,6 +57,8 @@ def _write_tables(comparison: Comparison, folder: Path) -> None:
         tables[f"{place}/ops.csv"] = operations_table(pair)
         tables[f"{place}/edits.csv"] = edits_table(pair)
         tables[f"{place}/timing.csv"] = timing_table(pair)
+        picture = waterfall_picture(pair.waterfall, f"{pair.a.name} → {pair.b.name}")
+        (folder / place / "waterfall.svg").write_text(picture, encoding="utf-8")
     for name, table in tables.items():
         (folder / name).write_text(csv_text(table), encoding="utf-8")
 

@@ -88,6 +88,7 @@ def _sorted_by(cell: Cell) -> str:
 
 def _attributes(attributes: dict[str, str]) -> str:
     return "".join(
+        # What Python keeps for itself ends in an underscore here.
         f' {name.strip("_").replace("_", "-")}="{escape(value)}"'
         for name, value in attributes.items()
     )

@@ -12,6 +12,7 @@ from plotly.offline import get_plotlyjs
 
 from perfetto_autoviz.comparison.result import Comparison, PairComparison
 from perfetto_autoviz.reports.comparison import sections
+from perfetto_autoviz.reports.comparison.changes import largest_changes
 from perfetto_autoviz.reports.comparison.chart import waterfall_chart
 from perfetto_autoviz.reports.comparison.html import element, escape, group
 
@@ -31,7 +32,7 @@ def page(comparison: Comparison) -> str:
     """
     scripts = [get_plotlyjs(), (_HERE / "page.js").read_text(encoding="utf-8")]
     style = (_HERE / "page.css").read_text(encoding="utf-8")
-    charts = {pair.name: waterfall_chart(pair) for pair in comparison.pairs}
+    charts = {pair.name: waterfall_chart(pair.waterfall) for pair in comparison.pairs}
     title = f"{comparison.info_a.label} → {comparison.info_b.label}"
     head = [
         '<meta charset="utf-8">',
@@ -73,8 +74,9 @@ def _body(comparison: Comparison) -> Iterator[str]:
     yield element("h2", "Largest changes")
     yield sections.changes(comparison)
     yield element("h2", "Pair by pair")
-    for number, pair in enumerate(comparison.pairs):
-        yield _pair(pair, is_open=number == 0)
+    largest = {change.pair for change in largest_changes(comparison, most=1)}
+    for pair in comparison.pairs:
+        yield _pair(pair, is_open=pair.name in largest)
     yield element("h2", "Operations of one build only")
     yield sections.unshared(comparison)
     yield element("h2", "Scores of all pairs")
@@ -94,7 +96,10 @@ def _pair(pair: PairComparison, *, is_open: bool) -> str:
         sections.operations(pair),
         element("h3", "What became of each kernel"),
         sections.edits(pair),
-        element("h3", "Ranks"),
-        sections.ranks(pair),
+        *([element("h3", "Ranks"), sections.ranks(pair)] if _has_ranks(pair) else []),
     ]
     return group("details", parts, **({"open": ""} if is_open else {}))
+
+
+def _has_ranks(pair: PairComparison) -> bool:
+    return pair.ranks["rank"].nunique() > 1

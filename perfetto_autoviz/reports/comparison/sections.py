@@ -185,7 +185,8 @@ def _us(ns: float) -> str:
 
 
 def _signed_us(ns: float) -> str:
-    return f"{ns / 1e3:+,.2f}".replace("-", "\N{MINUS SIGN}")
+    words = f"{ns / 1e3:+,.2f}".replace("-", "\N{MINUS SIGN}")
+    return words[1:] if words[1:] == "0.00" else words
 
 
 def operations(pair: PairComparison) -> str:
