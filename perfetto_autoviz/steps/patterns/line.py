@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.patterns.kernels import Index, Order
 
-FREE, FENCE = -1, -2
-"""Marks of an item that belongs to no loop yet, and of one that never will."""
+FREE, FENCE, RESERVED = -1, -2, -3
+"""Marks of an item that belongs to no loop yet, of one that never will, and of one that is left
+alone while damaged copies are looked for."""
 
 PLAIN, EXTRA, SWAPPED = 0, 1, 2
 """Kinds of places: what the loop has there; one more; something else in its place."""

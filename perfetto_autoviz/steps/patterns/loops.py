@@ -24,8 +24,9 @@ from perfetto_autoviz.steps.patterns.limits import (
     PARTIAL,
     SMALLEST_TOLERANT,
 )
-from perfetto_autoviz.steps.patterns.line import FREE, Line, Marks, blank, lay_out
+from perfetto_autoviz.steps.patterns.line import FREE, RESERVED, Line, Marks, blank, lay_out
 from perfetto_autoviz.steps.patterns.near import Search, mark_edges, mark_near_copies
+from perfetto_autoviz.steps.patterns.regular import release_regular
 from perfetto_autoviz.steps.patterns.rotation import choose_rotation, copy_starts
 from perfetto_autoviz.steps.patterns.stacks import collapse, join_copies
 from perfetto_autoviz.steps.patterns.substrings import (
@@ -37,9 +38,6 @@ from perfetto_autoviz.steps.patterns.substrings import (
 )
 
 Ints = NDArray[np.int64]
-
-RESERVED = -3
-"""Marks items of larger loops while damaged copies of smaller ones are looked for."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,7 @@ def _mark(
         mark_near_copies(search, exact=True)
     _reserve(choice, marks)
     for search in searches:
-        mark_near_copies(search, exact=False)
+        release_regular(search, mark_near_copies(search, exact=False))
     for search, (found, phase) in zip(searches, kept, strict=True):
         _mark_partial(search, found, phase)
     fences = np.flatnonzero(line.symbol < 0)

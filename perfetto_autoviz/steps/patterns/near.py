@@ -41,6 +41,15 @@ class Sites:
 
 
 @dataclass(frozen=True)
+class NearCopy:
+    """A copy that was marked: its first item, one past its last, and its edits in kernels."""
+
+    start: int
+    stop: int
+    edits: int
+
+
+@dataclass(frozen=True)
 class Search:
     """What is looked for, and where.
 
@@ -82,15 +91,19 @@ class Search:
         return begin + len(found.position)
 
 
-def mark_near_copies(search: Search, *, exact: bool) -> None:
+def mark_near_copies(search: Search, *, exact: bool) -> list[NearCopy]:
     """Mark the copies of a loop outside its repeats: single ones, and damaged ones.
 
     Args:
         search: what is looked for.
         exact: mark undamaged copies only.
+
+    Returns:
+        What was marked, in order.
     """
+    marked: list[NearCopy] = []
     if search.period < SMALLEST_TOLERANT:
-        return
+        return marked
     sites = _sites(search)
     word, most = search.word, 0 if exact else allowed_edits(search.period)
     weight = int(search.costs.of(word).sum() * TOLERANCE)
@@ -115,6 +128,8 @@ def mark_near_copies(search: Search, *, exact: bool) -> None:
         beside = _touches(search, begin, low, most) or _touches(search, end - 1, high - 1, -most)
         if beside or search.period - 2 * found.odd >= search.enough:
             done = search.mark(begin, found)
+            marked.append(NearCopy(begin, done, found.edits))
+    return marked
 
 
 def _touches(search: Search, item: int, edge: int, reach: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -68,7 +69,7 @@ def join_copies(line: Line, marks: Marks, sizes: list[int]) -> None:
         if np.all(marks.loop[cut] == FREE):
             between[int(copies.loop[number]), line.symbol[cut].tobytes()].append(number)
     for numbers in between.values():
-        if not _regular(numbers):
+        if not is_regular(numbers):
             for number in numbers:
                 cut = slice(int(copies.stop[number]), int(copies.start[number + 1]))
                 marks.loop[cut] = copies.loop[number]
@@ -76,11 +77,22 @@ def join_copies(line: Line, marks: Marks, sizes: list[int]) -> None:
                 marks.kind[cut] = EXTRA
 
 
-def _regular(numbers: list[int]) -> bool:
+def is_regular(numbers: Sequence[int]) -> bool:
+    """Whether something comes several times and mostly equally far apart.
+
+    Args:
+        numbers: where it comes, counted in copies of a loop.
+    """
     if len(numbers) < STRUCTURAL_REPEATS:
         return False
-    apart = Counter(b - a for a, b in pairwise(numbers))
-    return 2 * max(apart.values()) >= len(numbers) - 1
+    _, times = common_distance(numbers)
+    return 2 * times >= len(numbers) - 1
+
+
+def common_distance(numbers: Sequence[int]) -> tuple[int, int]:
+    """The most frequent distance between neighbours of at least two, and how often it comes."""
+    ((apart, times),) = Counter(b - a for a, b in pairwise(numbers)).most_common(1)
+    return apart, times
 
 
 def collapse(line: Line, marks: Marks, next_symbol: int) -> tuple[Line, dict[int, int], list[int]]:

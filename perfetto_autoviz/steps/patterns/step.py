@@ -36,15 +36,12 @@ def find_patterns(
     found = detect_patterns(
         [_rank_kernels(rank, frames, codes[rank]) for rank, frames in ranks.items()]
     )
-    shared = {
-        PATTERN.name: relation_frame(PATTERN, _pattern_columns(found)),
-        PATTERN_POSITION.name: relation_frame(PATTERN_POSITION, _position_columns(found, ops)),
-    }
+    shared = pattern_frames(found, ops)
     starts = _starts(ranks)
     return {
         rank: {
             **shared,
-            PATTERN_RUN.name: relation_frame(PATTERN_RUN, _run_columns(found, rank)),
+            PATTERN_RUN.name: run_frame(found, rank),
             PATTERN_SEGMENT.name: with_nulls(
                 relation_frame(
                     PATTERN_SEGMENT,
@@ -56,6 +53,24 @@ def find_patterns(
         }
         for rank, frames in ranks.items()
     }
+
+
+def pattern_frames(found: Patterns, ops: NDArray[np.object_]) -> dict[str, pd.DataFrame]:
+    """What is the same on all ranks: ``pattern`` and ``pattern_position``.
+
+    Args:
+        found: what was detected.
+        ops: the operations by their codes.
+    """
+    return {
+        PATTERN.name: relation_frame(PATTERN, _pattern_columns(found)),
+        PATTERN_POSITION.name: relation_frame(PATTERN_POSITION, _position_columns(found, ops)),
+    }
+
+
+def run_frame(found: Patterns, rank: int) -> pd.DataFrame:
+    """The ``pattern_run`` of a rank."""
+    return relation_frame(PATTERN_RUN, _run_columns(found, rank))
 
 
 def _codes(ops: Mapping[int, pd.Series[Any]]) -> tuple[dict[int, Ints], NDArray[np.object_]]:
