@@ -4,6 +4,8 @@ INCLUDE PERFETTO MODULE autoviz.source.capture;
 
 INCLUDE PERFETTO MODULE autoviz.source.iteration;
 
+INCLUDE PERFETTO MODULE autoviz.source.iteration_evidence;
+
 INCLUDE PERFETTO MODULE autoviz.source.iteration_segment;
 
 -- Steps of the engine, and steps inside steps at higher levels.
@@ -20,16 +22,17 @@ CREATE OR REPLACE PERFETTO VIEW autoviz_iteration(
   level LONG,
   -- The iteration it lies in. NULL for an outermost one.
   parent_id LONG,
-  -- Number among the real iterations of its level, from 0. NULL for a dummy or
-  -- a capture step.
+  -- Number among the real iterations of its level, from 0. NULL for others.
   number LONG,
-  -- step, generation, dummy (padding or warm-up) or capture (of a graph).
+  -- step, generation, dummy (padding or warm-up), capture (of a graph), warm-up
+  -- or wrap-up (work before the first and after the last inferred step).
   kind STRING,
-  -- 1 for a step or a generation, 0 for a dummy or a capture step.
+  -- 1 for a step or a generation, 0 for all others.
   is_real LONG,
-  -- Text of the annotation it was derived from.
+  -- Text of the annotation, or name of the call, that it was derived from. NULL
+  -- where it was found in the sequence of the kernels.
   name STRING,
-  -- Whose annotation that is.
+  -- Whose annotation that is. NULL without a known annotation.
   dialect STRING,
   -- What the iteration and its device activities were derived from.
   evidence STRING,
@@ -44,7 +47,9 @@ CREATE OR REPLACE PERFETTO VIEW autoviz_iteration(
   -- Kernels that belong to it.
   kernel_count LONG,
   -- Time in ns in which at least one of them ran.
-  busy_dur LONG
+  busy_dur LONG,
+  -- What starting to record has changed in it. NULL if nothing is known.
+  distorted STRING
 ) AS
 SELECT
   id,
@@ -55,7 +60,7 @@ SELECT
   parent_id,
   number,
   kind,
-  kind NOT IN ('dummy', 'capture') AS is_real,
+  kind IN ('step', 'generation') AS is_real,
   name,
   dialect,
   evidence,
@@ -64,8 +69,39 @@ SELECT
   host_dur,
   activity_count,
   kernel_count,
-  busy_dur
+  busy_dur,
+  distorted
 FROM _autoviz_src_iteration;
+
+-- Kinds of evidence that were tried for iterations, in order. The last row's
+-- iterations are used, unless it is not splittable.
+CREATE OR REPLACE PERFETTO VIEW autoviz_iteration_evidence(
+  -- Order in which it was tried, from 0.
+  number LONG,
+  -- Rank of the recorded process. NULL if unknown.
+  rank LONG,
+  -- What was tried.
+  evidence STRING,
+  -- Outermost real iterations that it gives.
+  iterations LONG,
+  -- Share of the device time in the outermost iterations, together with what
+  -- lies before the first and after the last.
+  coverage DOUBLE,
+  -- good (at least 0.95 of the device time), degraded (at least 0.75) or not
+  -- splittable.
+  grade STRING,
+  -- Why it is not good. NULL if it is.
+  reason STRING
+) AS
+SELECT
+  number,
+  (SELECT rank FROM _autoviz_src_capture) AS rank,
+  evidence,
+  iterations,
+  coverage,
+  grade,
+  reason
+FROM _autoviz_src_iteration_evidence;
 
 -- First device activity of each stretch that belongs to an iteration.
 CREATE OR REPLACE PERFETTO TABLE _autoviz_iteration_stretch(

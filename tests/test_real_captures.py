@@ -57,7 +57,7 @@ CAPTURES = {
     f"{QWEN_30B}/B300/1782799835.6885648-TP-0-DECODE.trace.json.gz": Expected(
         1, phases=("decode",), layers=((14, 48),)
     ),
-    "many_iterations/param_linear_40steps_rtx2080ti.json.gz": Expected(),
+    "many_iterations/param_linear_40steps_rtx2080ti.json.gz": Expected(40),
     **{
         f"multirank/dlrm_8ranks_v100/worker{rank}_step_12.{stamp}.pt.trace.json": Expected(1)
         for rank, stamp in enumerate(

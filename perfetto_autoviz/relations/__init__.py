@@ -16,7 +16,12 @@ from perfetto_autoviz.relations.compare import (
     RUN_MATCH,
     UNSHARED_OPERATION,
 )
-from perfetto_autoviz.relations.iterations import ITERATION, ITERATION_SEGMENT, PHASE
+from perfetto_autoviz.relations.iterations import (
+    ITERATION,
+    ITERATION_EVIDENCE,
+    ITERATION_SEGMENT,
+    PHASE,
+)
 from perfetto_autoviz.relations.layers import LAYER
 from perfetto_autoviz.relations.patterns import (
     PATTERN,
@@ -32,6 +37,7 @@ RELATIONS: tuple[Relation, ...] = (
     KERNEL_NAME,
     ITERATION,
     ITERATION_SEGMENT,
+    ITERATION_EVIDENCE,
     PHASE,
     STEADY_WINDOW,
     LAYER,
@@ -49,6 +55,7 @@ __all__ = [
     "COMPARISON_RELATIONS",
     "EDIT",
     "ITERATION",
+    "ITERATION_EVIDENCE",
     "ITERATION_SEGMENT",
     "KERNEL_NAME",
     "LAYER",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from perfetto_autoviz.relations.schema import SEGMENT, SPAN, Column, Relation
 
+REAL_KINDS = ("step", "generation")
+"""Kinds of iterations that do what the engine is for; the others only surround them."""
+
 ITERATION = Relation(
     "iteration",
     "One engine step, or one step inside another at a higher level.",
@@ -16,9 +19,9 @@ ITERATION = Relation(
         Column(
             "kind",
             "STRING",
-            "step, dummy, capture or generation; only dummy and capture are not real.",
+            "step, generation, dummy, capture, warm-up or wrap-up; only the first two are real.",
         ),
-        Column("name", "STRING", "Text of the annotation it was derived from."),
+        Column("name", "STRING", "Text of the annotation, or name of the call, it is from."),
         Column("dialect", "STRING", "Whose annotation it is, e.g. vllm, sglang."),
         Column("evidence", "STRING", "What the iteration and its kernels were derived from."),
         Column("confidence", "DOUBLE", "How sure that is, from 0 to 1."),
@@ -27,8 +30,26 @@ ITERATION = Relation(
         Column("activity_count", "LONG", "Kernels, copies and fills that belong to it."),
         Column("kernel_count", "LONG", "Kernels that belong to it."),
         Column("busy_dur", "LONG", "Time in ns in which at least one of them ran."),
+        Column("distorted", "STRING", "What starting to record has changed in it, if anything."),
     ),
     timed=True,
+)
+
+ITERATION_EVIDENCE = Relation(
+    "iteration_evidence",
+    "One kind of evidence that was tried for iterations; the last one's are used if it holds.",
+    (
+        Column("number", "LONG", "Order in which it was tried, from 0."),
+        Column("evidence", "STRING", "What was tried."),
+        Column("iterations", "LONG", "Outermost real iterations that it gives."),
+        Column(
+            "coverage",
+            "DOUBLE",
+            "Share of the device time in them and in what lies before and after them.",
+        ),
+        Column("grade", "STRING", "good, degraded or not splittable."),
+        Column("reason", "STRING", "Why it is not good."),
+    ),
 )
 
 PHASE = Relation(

@@ -12,9 +12,10 @@ CREATE OR REPLACE PERFETTO TABLE _autoviz_src_iteration(
   parent_id LONG,
   -- Number among the real iterations of its level, from 0.
   number LONG,
-  -- step, dummy, capture or generation; only dummy and capture are not real.
+  -- step, generation, dummy, capture, warm-up or wrap-up; only the first two
+  -- are real.
   kind STRING,
-  -- Text of the annotation it was derived from.
+  -- Text of the annotation, or name of the call, it is from.
   name STRING,
   -- Whose annotation it is, e.g. vllm, sglang.
   dialect STRING,
@@ -31,7 +32,9 @@ CREATE OR REPLACE PERFETTO TABLE _autoviz_src_iteration(
   -- Kernels that belong to it.
   kernel_count LONG,
   -- Time in ns in which at least one of them ran.
-  busy_dur LONG
+  busy_dur LONG,
+  -- What starting to record has changed in it, if anything.
+  distorted STRING
 ) AS
 SELECT
   iif(track.name = 'autoviz data', NULL, slice.ts) AS ts,
@@ -49,7 +52,8 @@ SELECT
   extract_arg(slice.arg_set_id, 'debug.host_dur') AS host_dur,
   extract_arg(slice.arg_set_id, 'debug.activity_count') AS activity_count,
   extract_arg(slice.arg_set_id, 'debug.kernel_count') AS kernel_count,
-  extract_arg(slice.arg_set_id, 'debug.busy_dur') AS busy_dur
+  extract_arg(slice.arg_set_id, 'debug.busy_dur') AS busy_dur,
+  extract_arg(slice.arg_set_id, 'debug.distorted') AS distorted
 FROM slice
 JOIN track ON track.id = slice.track_id
 WHERE

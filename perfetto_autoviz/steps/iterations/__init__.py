@@ -1,4 +1,4 @@
-"""Iterations from annotations: spans, what belongs to them, and the step that ties both."""
+"""Iterations: spans, what belongs to them, and the step that ties both."""
 
 from perfetto_autoviz.steps.iterations.step import ITERATIONS_STEP, find_iterations
 

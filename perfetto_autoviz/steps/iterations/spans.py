@@ -33,6 +33,7 @@ class Span:
         thread: utid of the thread it lies on.
         process: number of its process.
         children: spans inside it.
+        inferred: kind of a span that no annotation makes an iteration.
     """
 
     ts: int
@@ -42,15 +43,18 @@ class Span:
     thread: int
     process: int
     children: list[Span] = field(default_factory=list)
+    inferred: str | None = None
 
     @property
     def kind(self) -> str:
-        """step, generation, dummy or capture."""
-        return self.annotation.kind if self.annotation else "step"
+        """step, generation, dummy or capture; inferred also warm-up or wrap-up."""
+        return self.annotation.kind if self.annotation else self.inferred or "step"
 
     @property
-    def dialect(self) -> str:
-        """Whose annotation it is."""
+    def dialect(self) -> str | None:
+        """Whose annotation it is; None for an inferred span."""
+        if self.inferred:
+            return None
         return self.annotation.dialect if self.annotation else "torch_compile"
 
 

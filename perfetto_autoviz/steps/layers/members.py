@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from perfetto_autoviz.relations.iterations import REAL_KINDS
 from perfetto_autoviz.steps.intervals import Ints
 from perfetto_autoviz.steps.layers.boundaries import Kernel
 
@@ -57,7 +58,7 @@ class Members:
         """From the frames of the relations that the step reads."""
         outer = set(iterations["parent_id"].dropna())
         chosen = iterations[
-            ~iterations["id"].isin(outer) & ~iterations["kind"].isin(["dummy", "capture"])
+            ~iterations["id"].isin(outer) & iterations["kind"].isin(REAL_KINDS)
         ]
         member = membership[membership["iteration_id"].isin(chosen["id"])]
         rows = kernels.iloc[member["seq"].to_numpy(np.int64)]

@@ -1,0 +1,246 @@
+"""Steps found in the sequence of the kernels, where nothing on the host names or frames them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfetto_autoviz.steps.intervals import Ints
+from perfetto_autoviz.steps.iterations.tokens import Rhythm, rhythms
+from perfetto_autoviz.steps.iterations.units import MOST, Units
+from perfetto_autoviz.steps.iterations.work import Work
+
+DISTINCT_GAP = 3.0
+"""How many times longer than all others in its surroundings a gap must be to be the seam."""
+
+MIN_TOKENS = 4
+"""Operations and pairs that come once in a unit, from which that is no coincidence. Measured: 17
+to 69 for steps, at most 13 for parts of them."""
+
+SUPPORTED = 0.25
+"""Share of the most tokens that a rhythm needs to be taken for its number of beats."""
+
+LARGE_GRAPH = 32
+"""Kernels of a graph that is more than a piece between two attentions."""
+
+WHOLE_GRAPH = 0.1
+"""Share of the seams that may lie inside one launch: more, and it is no seam."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Activities in the order in which they were launched, or else in which they ran.
+
+    Attributes:
+        work: all activities.
+        order: shape (m,), their indices in order.
+        gap: shape (m,), time in ns before each: between the launches, or on the device.
+        launched: whether the order is that of the launches.
+    """
+
+    work: Work
+    order: Ints
+    gap: Ints
+    launched: bool
+
+    @classmethod
+    def of(cls, work: Work, *, launched: bool) -> Line:
+        """By launches, for those that have one, or by start on the busiest device."""
+        if launched:
+            index = np.flatnonzero(work.launch_ts >= 0)
+            order = index[np.lexsort((work.ts[index], work.launch_ts[index]))]
+            times = work.launch_ts[order]
+            return cls(work, order, np.diff(times, prepend=times[:1]), launched=True)
+        devices = np.unique(work.device)
+        busy = [int(work.dur[work.device == device].sum()) for device in devices]
+        order = np.flatnonzero(work.device == devices[int(np.argmax(busy))])
+        end = np.maximum.accumulate(work.ts[order] + work.dur[order])
+        idle = work.ts[order] - np.concatenate([work.ts[order[:1]], end[:-1]])
+        return cls(work, order, np.maximum(idle, 0), launched=False)
+
+    def inside_launch(self) -> NDArray[np.bool_]:
+        """Whether an activity and the one before it come from the same launch; shape (m,)."""
+        same = np.zeros(len(self.order), bool)
+        number = self.work.correlation[self.order]
+        same[1:] = (number[1:] == number[:-1]) & (number[1:] > 0)
+        return same
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where the steps of a line start, and where the last one ends.
+
+    Attributes:
+        starts: shape (n,), positions in the line.
+        stop: position after the last step.
+    """
+
+    starts: Ints
+    stop: int
+
+    def owner(self, size: int) -> Ints:
+        """The step of each position of a line, -1 before the first and after the last."""
+        found = np.searchsorted(self.starts, np.arange(size), side="right") - 1
+        found[self.stop :] = -1
+        return found
+
+
+def find_cut(line: Line) -> Cut | str:
+    """Where steps start, from what comes once in each; or why there are none to be found.
+
+    Where a model attends, the rhythm with the most beats is the steps', of all whose units may
+    be steps: those with fewer are steps of one kind. Otherwise it is the one with most tokens.
+    """
+    if not len(line.order):
+        return "there are no activities"
+    op, stream = line.work.op[line.order], line.work.stream[line.order]
+    found: list[tuple[Rhythm, Cut]] = []
+    refusals: list[tuple[int, str]] = [(0, "no operation comes once in each of several steps")]
+    for rhythm in rhythms(op, stream):
+        if rhythm.support < MIN_TOKENS:
+            continue
+        cut = _cut(line, rhythm)
+        refused = _refusal(line, cut)
+        if refused is None:
+            found.append((rhythm, cut))
+        else:
+            refusals.append((rhythm.support, refused))
+    if not found:
+        return max(refusals)[1]
+    most = max(rhythm.support for rhythm, _ in found)
+    least = SUPPORTED * most if line.work.attends.any() else most
+    return max((one for one in found if one[0].support >= least), key=lambda one: one[0].size)[1]
+
+
+def find_graph_cut(line: Line) -> Cut | str:
+    """Where steps start that are one replay of a large graph each, or why there are none."""
+    first, last = _replays(line)
+    if len(first) < 2:
+        return "no large graph is replayed again"
+    whole = np.zeros(len(line.order) + 1, np.int64)
+    np.add.at(whole, first, 1)
+    np.add.at(whole, last + 1, -1)
+    attentions = line.work.attentions(line.order)
+    if (attentions & (np.cumsum(whole)[:-1] == 0)).any():
+        return "there are steps without a graph, too"
+    found = find_cut(line)
+    if isinstance(found, Cut) and len(found.starts) == len(first):
+        return found
+    starts = np.array(
+        [0, *(_behind(line, *ends) for ends in zip(last[:-1], first[1:], strict=True))]
+    )
+    cut = Cut(starts, len(line.order))
+    units = Units(line.work, line.order, cut.owner(len(line.order)), len(starts))
+    return units.refusal() or cut
+
+
+def _replays(line: Line) -> tuple[Ints, Ints]:
+    """First and last position of each replay of a large graph, by position."""
+    number = line.work.correlation[line.order]
+    known = np.flatnonzero(number > 0)
+    values, group, count = np.unique(number[known], return_inverse=True, return_counts=True)
+    first = np.full(len(values), len(line.order))
+    last = np.zeros(len(values), np.int64)
+    np.minimum.at(first, group, known)
+    np.maximum.at(last, group, known)
+    large = np.flatnonzero(count >= LARGE_GRAPH)
+    large = large[np.argsort(first[large], kind="stable")]
+    return first[large], last[large]
+
+
+def _behind(line: Line, last: int, first: int) -> int:
+    """Start of a step between two replays: after the longest gap, if one stands out."""
+    gaps = line.gap[last + 1 : first + 1]
+    if len(gaps) < 2:
+        return first
+    second, longest = np.sort(gaps)[-2:]
+    stands_out = longest > 0 and longest >= DISTINCT_GAP * second
+    return last + 1 + (int(gaps.argmax()) if stands_out else 0)
+
+
+def _refusal(line: Line, cut: Cut) -> str | None:
+    units = Units(line.work, line.order, cut.owner(len(line.order)), len(cut.starts))
+    refused = units.refusal()
+    if refused is not None:
+        return refused
+    if line.inside_launch()[cut.starts].mean() > WHOLE_GRAPH:
+        return "what recurs starts inside the replay of a graph"
+    if (
+        not units.attended
+        or units.plenty_of_attentions()
+        or units.marked()
+        or _gap_stands_out(line, cut)
+    ):
+        return None
+    return "what recurs may be groups of layers: nothing in it belongs to steps only"
+
+
+def _gap_stands_out(line: Line, cut: Cut) -> bool:
+    """Whether most steps start after a gap longer than all gaps within them."""
+    inner = line.gap.copy()
+    inner[cut.starts] = 0
+    longest = np.maximum.reduceat(inner, cut.starts)
+    before = line.gap[cut.starts]
+    return bool((before[1:] >= DISTINCT_GAP * longest[1:]).mean() >= MOST)
+
+
+def _cut(line: Line, rhythm: Rhythm) -> Cut:
+    beats = _seam_beats(line, rhythm)
+    starts = _starts(line, beats)
+    return Cut(starts, _stop(starts, beats, len(line.order)))
+
+
+def _seam_beats(line: Line, rhythm: Rhythm) -> Ints:
+    """The beats of tokens that lie between the same two attentions, where most of them do.
+
+    What leads from one kind of layers to another comes once in a step, too.
+
+    Returns:
+        Shape (tokens, n), by position.
+    """
+    attentions = line.work.attentions(line.order).astype(np.int64)
+    passed = np.cumsum(attentions)[rhythm.beats]
+    here = [_together(passed, one) for one in passed]
+    chosen = max(here, key=lambda mask: int(mask.sum()))
+    return rhythm.beats[chosen]
+
+
+def _together(passed: Ints, one: Ints) -> NDArray[np.bool_]:
+    same = np.all(passed == one, axis=1)
+    earlier = np.all(passed[:, 1:] == one[:-1], axis=1)
+    later = np.all(passed[:, :-1] == one[1:], axis=1)
+    found: NDArray[np.bool_] = same | earlier | later
+    return found
+
+
+def _starts(line: Line, beats: Ints) -> Ints:
+    """Recordings start between two steps; if this one didn't, a long gap tells where they do."""
+    first: Ints = beats[np.argmin(beats[:, 0])]
+    if first[0] == 0:
+        return first
+    by_gap = _longest_gaps(line, beats)
+    return first if by_gap is None else by_gap
+
+
+def _longest_gaps(line: Line, beats: Ints) -> Ints | None:
+    """Starts after the longest gap among the tokens, if there is one that stands out."""
+    typical = np.median(line.gap[beats], axis=1)
+    if len(typical) < 2:
+        return None
+    second, longest = np.sort(typical)[-2:]
+    starts: Ints = beats[int(typical.argmax())]
+    whole = len(line.order) - starts[-1] >= MOST * np.median(np.diff(starts))
+    if whole and longest > 0 and longest >= DISTINCT_GAP * second:
+        return starts
+    return None
+
+
+def _stop(starts: Ints, beats: Ints, size: int) -> int:
+    """After as many activities as steps usually have behind their last token."""
+    last = beats[:, -1].max()
+    behind = [
+        int(start - beats[beats < start].max()) for start in starts[1:] if (beats < start).any()
+    ]
+    return min(size, max(int(last), int(starts[-1])) + max(behind, default=1))
