@@ -12,6 +12,7 @@ import pandas as pd
 
 from perfetto_autoviz.evaluation.inject import Injected, inject
 from perfetto_autoviz.evaluation.plan import NONE, Plan
+from perfetto_autoviz.relations import RELATIONS
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.steps import STEPS, Frames, Options, SetStep, Step
 from perfetto_autoviz.steps.layers import LAYERS_STEP
@@ -28,12 +29,13 @@ def base_frames(session: Session) -> Frames:
     """What is known of a rank before its layers and patterns are looked for.
 
     Returns:
-        Frames by SQL name, with all columns that any step reads.
+        Frames by SQL name, with all columns that any step reads, of stored relations all.
     """
     columns: dict[str, dict[str, None]] = {}
     for step in STEPS:
         for read in step.reads:
             columns.setdefault(read.relation, {}).update(dict.fromkeys(read.columns))
+    columns.update({relation.source: dict.fromkeys(relation.types) for relation in RELATIONS})
     needed = {read.relation for step in _ANALYSIS for read in step.reads} - _MADE
     return {name: session.fetch(name, tuple(columns[name])) for name in sorted(needed)}
 
