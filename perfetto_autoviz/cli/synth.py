@@ -25,6 +25,13 @@ LAUNCH_MODES = ("graph", "piecewise", "eager")
 @click.option("--seed", type=click.IntRange(min=0), help="Decides everything random.")
 @click.option("--launch", type=click.Choice(LAUNCH_MODES), help="How all steps are launched.")
 @click.option(
+    "--anomalies",
+    type=click.IntRange(min=1),
+    help="Let so many of each kind of anomaly happen in layers: a kernel that lasts longer or"
+    " waits, is missing, extra or in another's place, a layer that is slow as a whole, a"
+    " collective that is slow on one rank. The truth labels them.",
+)
+@click.option(
     "--edits",
     type=click.IntRange(min=1),
     help="Make a second build too, with so many edits in each kind of layer: kernels renamed,"
@@ -49,6 +56,7 @@ def run(
     ranks: int | None,
     seed: int | None,
     launch: LaunchMode | None,
+    anomalies: int | None,
     edits: int | None,
     edit_seed: int | None,
     out: str,
@@ -67,7 +75,7 @@ def run(
         raise UsageError("--edit-seed decides the edits of a second build: give --edits too")
     from perfetto_autoviz.synth import preset as scenario
 
-    spec = scenario(preset, steps=steps, ranks=ranks, seed=seed, launch=launch)
+    spec = scenario(preset, steps=steps, ranks=ranks, seed=seed, launch=launch, anomalies=anomalies)
     folder = Path(out)
     if edits is None:
         _make([(spec, folder)])

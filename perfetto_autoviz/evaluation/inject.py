@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from perfetto_autoviz.evaluation.kinds import DRIFT, SLOW_COLLECTIVE, SPIKE, STALL_NS, Kind
 from perfetto_autoviz.evaluation.plan import NONE, Plan, Work
 from perfetto_autoviz.steps.intervals import Ints
+from perfetto_autoviz.synth.anomaly_kinds import DRIFT, SLOW_COLLECTIVE, SPIKE, STALL_NS, Kind
 
 WORK_COLUMNS = ("kind", "name", "op", "family", "purpose")
 """Columns of ``_autoviz_activity`` that say what is computed; the others say where and when."""

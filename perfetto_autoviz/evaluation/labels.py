@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from perfetto_autoviz.evaluation.inject import Injected
-from perfetto_autoviz.evaluation.kinds import CHANNELS
 from perfetto_autoviz.evaluation.plan import NONE, Plan
 from perfetto_autoviz.steps.intervals import Ints
+from perfetto_autoviz.synth.anomaly_kinds import CHANNELS
 
 ALL = "all"
 """Stands for the family of an anomaly that concerns all kernels of a run."""

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from perfetto_autoviz.evaluation.kinds import SWAP_APART, Kind
 from perfetto_autoviz.steps.intervals import Ints
+from perfetto_autoviz.synth.anomaly_kinds import SWAP_APART, Kind
 
 NONE = -1
 """Stands for no activity."""

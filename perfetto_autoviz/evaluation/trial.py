@@ -10,7 +10,6 @@ import numpy as np
 from perfetto_autoviz.evaluation.analysis import Analysis, activities_of
 from perfetto_autoviz.evaluation.frames import ACTIVITY, with_anomalies
 from perfetto_autoviz.evaluation.judged import judged
-from perfetto_autoviz.evaluation.kinds import KINDS, Kind
 from perfetto_autoviz.evaluation.labels import Label, injected_labels
 from perfetto_autoviz.evaluation.plan import Plan, Target, Work, draw
 from perfetto_autoviz.evaluation.rates import Rate
@@ -19,6 +18,7 @@ from perfetto_autoviz.evaluation.split import Split, split_runs
 from perfetto_autoviz.steps import Frames, Options
 from perfetto_autoviz.steps.anomalies.model import Model, fit_model, with_thresholds
 from perfetto_autoviz.steps.anomalies.values import RunSet
+from perfetto_autoviz.synth.anomaly_kinds import KINDS, Kind
 
 COUNT = 500
 """Anomalies of each kind: a recall of 99.5 % is then known to half a percent."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from perfetto_autoviz.synth.anomalies import disturbed
 from perfetto_autoviz.synth.columns import ProgramColumns
 from perfetto_autoviz.synth.host import HostWriter
 from perfetto_autoviz.synth.kineto import (
@@ -79,7 +81,7 @@ def compose(spec: ScenarioSpec, paths: list[Path], max_events: int = 0) -> list[
     model = scenario_model(spec)
     with ExitStack() as stack:
         ranks = [RankWriter(spec, model, rank, path, stack) for rank, path in enumerate(paths)]
-        for step in simulate(spec, model):
+        for step in _steps(spec, model):
             for writer in ranks:
                 writer.step(step)
             if max_events and ranks[0].events >= max_events:
@@ -89,6 +91,15 @@ def compose(spec: ScenarioSpec, paths: list[Path], max_events: int = 0) -> list[
     return [
         SynthCapture(w.path, truth_path(w.path), rank, w.events) for rank, w in enumerate(ranks)
     ]
+
+
+def _steps(spec: ScenarioSpec, model: Model) -> Iterator[Step]:
+    steps = simulate(spec, model)
+    if not spec.anomalies:
+        return steps
+    before = spec.capture_steps + spec.dummy_steps
+    real = range(before, before + spec.steps)
+    return disturbed(steps, model.layers, real, spec.anomalies, spec.seed)
 
 
 def capture_name(spec: ScenarioSpec, rank: int) -> str:
@@ -299,10 +310,31 @@ class RankWriter:
             "iteration": np.full(len(program), step.plan.index, dtype=np.int64),
             **constant,
         }
+        self._truth.anomalies += self._anomalies(step, kernels)
         layers = self._layers(step, ts, ts + dur, order)
         ordered = {column: values[order] for column, values in kernels.items()}
         self._truth.chunk([self._iteration(step, ts, ts + dur)], layers, ordered)
         self._kernels += len(program)
+
+    def _anomalies(self, step: Step, kernels: Mapping[str, Ints]) -> Iterator[dict[str, Any]]:
+        """What goes wrong on this rank."""
+        for one in step.anomalies:
+            if one.rank not in (-1, self._rank):
+                continue
+            inside = step.program.layer == one.layer
+            start = int(kernels["ts"][inside].min())
+            end = int((kernels["ts"] + kernels["dur"])[inside].max())
+            yield {
+                "kind": one.kind,
+                "ts": start,
+                "dur": end - start,
+                "culprits": [
+                    {key: int(kernels[key][i]) for key in ("ts", "dur", "stream", "correlation")}
+                    for i in one.culprits
+                ],
+                "name": one.missing,
+                "channel": one.channel,
+            }
 
     def _layers(self, step: Step, ts: Ints, end: Ints, order: Ints) -> dict[str, Ints]:
         bounds = step.program.layer_starts

@@ -134,6 +134,7 @@ def preset(
     ranks: int | None = None,
     seed: int | None = None,
     launch: LaunchMode | None = None,
+    anomalies: int | None = None,
 ) -> ScenarioSpec:
     """A preset, with what the caller wants otherwise.
 
@@ -143,6 +144,7 @@ def preset(
         ranks: number of tensor-parallel ranks.
         seed: of everything random.
         launch: how all steps are launched, prefill and decode.
+        anomalies: how many of each kind go wrong.
 
     Raises:
         UsageError: no such preset.
@@ -155,6 +157,7 @@ def preset(
         "seed": seed,
         "decode": launch,
         "prefill": launch,
+        "anomalies": anomalies,
     }
     wanted = {key: value for key, value in changes.items() if value is not None}
     return replace(PRESETS[name], **wanted)  # type: ignore[arg-type]

@@ -63,6 +63,7 @@ class ScenarioSpec:
         costs: what the host needs.
         build: 0 for the first build; others have noise of their own.
         edits: what became of the first build's kernels, for the truth.
+        anomalies: how many of each kind go wrong in layers; as many as there are places for.
     """
 
     name: str
@@ -98,6 +99,7 @@ class ScenarioSpec:
     costs: HostCosts = field(default_factory=HostCosts)
     build: int = 0
     edits: tuple[TrueEdit, ...] = ()
+    anomalies: int = 0
 
     def __post_init__(self) -> None:
         if self.ranks < 1:

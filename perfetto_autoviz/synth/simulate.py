@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from perfetto_autoviz.synth.anomaly_kinds import StepAnomaly
 from perfetto_autoviz.synth.arrivals import StepPlan, decode_work, plan_steps
 from perfetto_autoviz.synth.dialects import annotation_texts
 from perfetto_autoviz.synth.loops import DRAFT_STEP, STEP
@@ -109,6 +110,7 @@ class Step:
         graph_batch: batch size of the replayed graph, None without one.
         times: when everything happens.
         stray: a copy after it that belongs to no step.
+        anomalies: what goes wrong in it.
     """
 
     plan: StepPlan
@@ -117,6 +119,7 @@ class Step:
     graph_batch: int | None
     times: StepTimes
     stray: Stray | None
+    anomalies: tuple[StepAnomaly, ...] = ()
 
 
 def scenario_model(spec: ScenarioSpec) -> Model:

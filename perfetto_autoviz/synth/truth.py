@@ -47,6 +47,13 @@ reader ignores what it does not know:
                 renamed, split, fused, added, removed, moved), ``part``, ``a`` and ``b``
                 (positions in the part before and after), ``names_a``, ``names_b``, ``factor``
                 (duration after over before by the models; null if one side is empty)
+``anomalies``   what goes wrong: list of objects: ``kind`` (spike, stall, swap, drift, missing,
+                extra, slow_collective; others may be added), ``ts``, ``dur`` (first start to
+                last end of the abnormal run, here a layer), ``culprits`` (device activities to
+                blame, any of which is right: objects with ``ts``, and ``dur``, ``stream`` and
+                ``correlation`` as far as they are known; empty for none), ``name`` (kernel to
+                blame that did not run, or null), ``channel`` (run time, idle time, sequence, or
+                null)
 """
 
 from __future__ import annotations
@@ -156,12 +163,15 @@ class TruthWriter:
         path: where the file will be; gzipped if the name ends in ``.gz``.
         header: what is known before the first step.
         edits: what became of the first build's kernels, if this is a second one.
+        names: distinct names so far.
+        anomalies: what went wrong so far, as the file says it.
     """
 
     path: Path
     header: TruthHeader
     edits: Sequence[TrueEdit] = ()
     names: dict[str, int] = field(default_factory=dict)
+    anomalies: list[dict[str, Any]] = field(default_factory=list)
     _chunks: int = 0
 
     def __post_init__(self) -> None:
@@ -196,6 +206,8 @@ class TruthWriter:
         self._stream.write(b'\n],\n"names":' + orjson.dumps(list(self.names)))
         if self.edits:
             self._stream.write(b',\n"edits":' + orjson.dumps([asdict(one) for one in self.edits]))
+        if self.anomalies:
+            self._stream.write(b',\n"anomalies":' + orjson.dumps(self.anomalies))
         self._stream.write(b"}\n")
         self._output.commit()
 

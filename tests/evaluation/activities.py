@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from perfetto_autoviz.evaluation.kinds import Kind
 from perfetto_autoviz.evaluation.plan import NONE, Plan, Target
+from perfetto_autoviz.synth.anomaly_kinds import Kind
 
 Row = tuple[int, int, str, int]
 """Start and duration in ns, operation, stream."""

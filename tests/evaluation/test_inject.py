@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfetto_autoviz.evaluation.inject import inject
-from perfetto_autoviz.evaluation.kinds import KINDS, Kind
 from perfetto_autoviz.evaluation.plan import NONE, Plan, Target, Work, draw
+from perfetto_autoviz.synth.anomaly_kinds import KINDS, Kind
 from tests.evaluation.activities import Row, activities, plan, spans
 
 ONE_STREAM: list[Row] = [

@@ -1,8 +1,9 @@
-"""The anomalies that are injected, and how large each of them is."""
+"""The anomalies that are made, and how large each of them is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["spike", "stall", "swap", "drift", "missing", "extra", "slow_collective"]
@@ -56,3 +57,27 @@ DRIFT = 1.1
 
 SLOW_COLLECTIVE = 3.0
 """Times a collective's duration on one rank, as when its link has fallen to a third."""
+
+
+@dataclass(frozen=True)
+class StepAnomaly:
+    """What goes wrong in one layer of a step.
+
+    Attributes:
+        kind: what it is.
+        rank: the rank, -1 for all.
+        layer: index of the layer.
+        culprits: kernels of the program to blame, any of which is right.
+        missing: name of the kernel that did not run, if that is to blame.
+    """
+
+    kind: Kind
+    rank: int
+    layer: int
+    culprits: tuple[int, ...]
+    missing: str | None = None
+
+    @property
+    def channel(self) -> str | None:
+        """What is wrong with the culprit; None without one."""
+        return CHANNELS[self.kind]
