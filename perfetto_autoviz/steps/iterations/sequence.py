@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.intervals import Ints
 from perfetto_autoviz.steps.iterations.tokens import Rhythm, rhythms
 from perfetto_autoviz.steps.iterations.units import MOST, Units
-from perfetto_autoviz.steps.iterations.work import Work
+from perfetto_autoviz.steps.iterations.work import Bools, Work
 
 DISTINCT_GAP = 3.0
 """How many times longer than all others in its surroundings a gap must be to be the seam."""
@@ -22,11 +21,14 @@ to 69 for steps, at most 13 for parts of them."""
 SUPPORTED = 0.25
 """Share of the most tokens that a rhythm needs to be taken for its number of beats."""
 
+SMALL_GRAPH = 4
+"""Kernels of one launch that make it the replay of a graph: some calls launch a few."""
+
 LARGE_GRAPH = 32
 """Kernels of a graph that is more than a piece between two attentions."""
 
 WHOLE_GRAPH = 0.1
-"""Share of the seams that may lie inside one launch: more, and it is no seam."""
+"""Share of the seams that may lie inside a replay: more, and it is no seam."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,13 @@ class Line:
         idle = work.ts[order] - np.concatenate([work.ts[order[:1]], end[:-1]])
         return cls(work, order, np.maximum(idle, 0), launched=False)
 
-    def inside_launch(self) -> NDArray[np.bool_]:
-        """Whether an activity and the one before it come from the same launch; shape (m,)."""
-        same = np.zeros(len(self.order), bool)
+    def inside_replay(self) -> Bools:
+        """Whether an activity and the one before it come from one graph's launch; shape (m,)."""
         number = self.work.correlation[self.order]
+        _, group, count = np.unique(number, return_inverse=True, return_counts=True)
+        same = np.zeros(len(self.order), bool)
         same[1:] = (number[1:] == number[:-1]) & (number[1:] > 0)
-        return same
+        return same & (count[group] >= SMALL_GRAPH)
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,8 @@ def find_graph_cut(line: Line) -> Cut | str:
     found = find_cut(line)
     if isinstance(found, Cut) and len(found.starts) == len(first):
         return found
-    starts = np.array(
-        [0, *(_behind(line, *ends) for ends in zip(last[:-1], first[1:], strict=True))]
-    )
+    between = zip(last[:-1].tolist(), first[1:].tolist(), strict=True)
+    starts = np.array([0, *(_pause(line.gap, end + 1, start) for end, start in between)])
     cut = Cut(starts, len(line.order))
     units = Units(line.work, line.order, cut.owner(len(line.order)), len(starts))
     return units.refusal() or cut
@@ -150,22 +152,12 @@ def _replays(line: Line) -> tuple[Ints, Ints]:
     return first[large], last[large]
 
 
-def _behind(line: Line, last: int, first: int) -> int:
-    """Start of a step between two replays: after the longest gap, if one stands out."""
-    gaps = line.gap[last + 1 : first + 1]
-    if len(gaps) < 2:
-        return first
-    second, longest = np.sort(gaps)[-2:]
-    stands_out = longest > 0 and longest >= DISTINCT_GAP * second
-    return last + 1 + (int(gaps.argmax()) if stands_out else 0)
-
-
 def _refusal(line: Line, cut: Cut) -> str | None:
     units = Units(line.work, line.order, cut.owner(len(line.order)), len(cut.starts))
     refused = units.refusal()
     if refused is not None:
         return refused
-    if line.inside_launch()[cut.starts].mean() > WHOLE_GRAPH:
+    if line.inside_replay()[cut.starts].mean() > WHOLE_GRAPH:
         return "what recurs starts inside the replay of a graph"
     if (
         not units.attended
@@ -189,7 +181,31 @@ def _gap_stands_out(line: Line, cut: Cut) -> bool:
 def _cut(line: Line, rhythm: Rhythm) -> Cut:
     beats = _seam_beats(line, rhythm)
     starts = _starts(line, beats)
+    if line.launched:
+        starts = _after_pauses(line, starts, rhythm.beats)
     return Cut(starts, _stop(starts, beats, len(line.order)))
+
+
+def _after_pauses(line: Line, starts: Ints, beats: Ints) -> Ints:
+    """Starts moved back to where the host paused, behind the token before them.
+
+    A step starts with copies and fills whose number differs, which are no tokens.
+    """
+    places = np.unique(beats)
+    before = np.searchsorted(places, starts) - 1
+    floor = np.where(before >= 0, places[np.maximum(before, 0)] + 1, 0)
+    return np.array(
+        [_pause(line.gap, low, start) for low, start in zip(floor, starts, strict=True)], np.int64
+    )
+
+
+def _pause(gap: Ints, low: int, start: int) -> int:
+    """Position of the longest gap from ``low`` to ``start``, if it is longer than all others."""
+    gaps = gap[low : start + 1]
+    if len(gaps) < 2:
+        return start
+    second, longest = np.sort(gaps)[-2:]
+    return low + int(gaps.argmax()) if longest >= DISTINCT_GAP * max(second, 1) else start
 
 
 def _seam_beats(line: Line, rhythm: Rhythm) -> Ints:
@@ -207,11 +223,11 @@ def _seam_beats(line: Line, rhythm: Rhythm) -> Ints:
     return rhythm.beats[chosen]
 
 
-def _together(passed: Ints, one: Ints) -> NDArray[np.bool_]:
+def _together(passed: Ints, one: Ints) -> Bools:
     same = np.all(passed == one, axis=1)
     earlier = np.all(passed[:, 1:] == one[:-1], axis=1)
     later = np.all(passed[:, :-1] == one[1:], axis=1)
-    found: NDArray[np.bool_] = same | earlier | later
+    found: Bools = same | earlier | later
     return found
 
 

@@ -104,7 +104,8 @@ class Units:
         distinct = np.unique(pair, axis=1)[0]
         number = np.bincount(pair[0], minlength=self.count)
         kinds = np.bincount(distinct, minlength=self.count)
-        return self._share_of_time(number >= MIN_REPEATS * np.maximum(kinds, 1)) >= MOST
+        repeats = number >= MIN_REPEATS * np.maximum(kinds, 1)
+        return min(float(repeats.mean()), self._share_of_time(repeats)) >= MOST
 
     def _histogram(self) -> NDArray[np.float64]:
         own = self.owner >= 0
