@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,7 @@ import pandas as pd
 from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.ingest import Capture
 from perfetto_autoviz.session import Session
-from perfetto_autoviz.tracks.enriched import write_enriched
+from perfetto_autoviz.tracks.enriched import EnrichedWriter
 from perfetto_autoviz.tracks.views import counter_specs, track_specs
 from perfetto_autoviz.tracks.writer import build_annotations
 
@@ -41,13 +42,42 @@ def enriched_path(capture: Path, out: Path | None = None) -> Path:
 def write_annotated(session: Session, out: Path) -> None:
     """Writes the enriched trace of an open capture: the capture and its annotations.
 
-    The capture inside is the original where an engine of today reads all of it as it is,
-    else the repaired one. The file appears whole or not at all.
+    The file appears whole or not at all.
 
     Raises:
         UsageError: the output would replace the capture, or can't be written.
     """
-    write_relations(session.capture, session.relations(), first_ts(session), out)
+    with begin_annotated(session.capture, out) as writer:
+        finish_annotated(session, writer)
+
+
+def begin_annotated(capture: Capture, out: Path) -> EnrichedWriter:
+    """Begins to write the enriched trace of a capture that was scanned.
+
+    The capture inside is the original where an engine of today reads all of it as it is,
+    else the repaired one.
+
+    Raises:
+        UsageError: the output would hold less than it does now, or can't be written.
+    """
+    original = capture.original_is_enough
+    if out.exists() and out.samefile(capture.path) and not original:
+        raise UsageError(
+            f"{out} would hold less than it does now, as its capture is repaired or shortened:"
+            " choose another name"
+        )
+    with _written(out):
+        return EnrichedWriter(
+            out,
+            capture.member_name,
+            capture.original_chunks() if original else capture.chunks(),
+            already_compressed=original and capture.is_gzipped,
+        )
+
+
+def finish_annotated(session: Session, writer: EnrichedWriter) -> None:
+    """Finishes the enriched trace of an open capture; errors as of `write_annotated`."""
+    finish_relations(session.relations(), first_ts(session), writer)
 
 
 def write_relations(
@@ -64,17 +94,33 @@ def write_relations(
     Raises:
         UsageError: the output would replace the capture, or can't be written.
     """
+    with begin_annotated(capture, out) as writer:
+        finish_relations(relations, start, writer)
+
+
+def finish_relations(
+    relations: Mapping[str, pd.DataFrame], start: int, writer: EnrichedWriter
+) -> None:
+    """Finishes an enriched trace with the frames of all stored relations.
+
+    Args:
+        relations: by short name.
+        start: the capture's first timestamp in ns.
+        writer: from `begin_annotated`.
+
+    Raises:
+        UsageError: the output can't be written.
+    """
     tracks, counters = track_specs(relations), counter_specs(relations)
     annotations = build_annotations(relations, tracks, counters, start)
-    original = capture.original_is_enough
+    with _written(writer.out):
+        writer.finish(annotations)
+
+
+@contextlib.contextmanager
+def _written(out: Path) -> Iterator[None]:
     try:
-        write_enriched(
-            out,
-            capture.member_name,
-            capture.original_chunks() if original else capture.chunks(),
-            annotations,
-            already_compressed=original and capture.is_gzipped,
-        )
+        yield
     except OSError as error:
         raise UsageError(f"can't write {out}: {error.strerror or error}") from error
 

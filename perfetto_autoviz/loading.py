@@ -46,6 +46,8 @@ class OpenOptions:
         fresh: run the steps on an enriched trace too, instead of reading its annotations.
         steps: options of the steps.
         progress: see `Progress`.
+        when_read: called with a capture when its file is read to the end and the engine alone
+            still works on it: the time to begin what needs no engine.
     """
 
     trace_processor: str | None = None
@@ -53,6 +55,7 @@ class OpenOptions:
     fresh: bool = False
     steps: Options = field(default_factory=Options)
     progress: Progress | None = None
+    when_read: Callable[[Capture], None] | None = None
 
 
 def load_capture(path: Path, options: OpenOptions, memory: Memory) -> tuple[Engine, Capture]:
@@ -70,13 +73,14 @@ def load_capture(path: Path, options: OpenOptions, memory: Memory) -> tuple[Engi
         with _EarlyLoad(engine, path, options) as early:
             capture = _fitting(engine, path, options)
             memory.take(estimate_heap(capture.loaded_size), capture.path.name)
-            done = early.finish(capture)
+            done = early.finish(capture, options.when_read)
         if not done:
             if early.began:
                 engine.close()
                 engine = start_engine(options.trace_processor)
             chunks = capture.chunks() if capture.annotations is None else _combined(capture)
-            engine.load(_reported(chunks, capture, options.progress))
+            chunks = _reported(chunks, capture, options.progress)
+            engine.load(_announced(chunks, capture, options.when_read))
     except BaseException:
         engine.close()
         raise
@@ -113,10 +117,12 @@ class _EarlyLoad:
             self._engine.close()
         self._worker.shutdown()
 
-    def finish(self, capture: Capture) -> bool:
+    def finish(self, capture: Capture, when_read: Callable[[Capture], None] | None) -> bool:
         """Waits for the engine if the original will do; whether it is loaded then."""
         if self._loading is None or capture.is_repaired:
             return False
+        if when_read:
+            when_read(capture)
         self._loading.result()
         return True
 
@@ -197,6 +203,14 @@ def _reported(
         yield chunk
         done += len(chunk)
         progress("loading", done, max(done, capture.size))
+
+
+def _announced(
+    chunks: Iterable[bytes], capture: Capture, when_read: Callable[[Capture], None] | None
+) -> Iterable[bytes]:
+    yield from chunks
+    if when_read:
+        when_read(capture)
 
 
 class Memory:

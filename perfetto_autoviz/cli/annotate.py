@@ -12,12 +12,14 @@ import click
 
 from perfetto_autoviz.cli import options
 from perfetto_autoviz.cli.terminal import Report, progress, show
+from perfetto_autoviz.closing import Closing
 from perfetto_autoviz.errors import UsageError
 
 if TYPE_CHECKING:
-    from perfetto_autoviz.ingest import RankedCapture
+    from perfetto_autoviz.ingest import Capture, RankedCapture
     from perfetto_autoviz.reports.summary import CaptureSummary
     from perfetto_autoviz.session import Session
+    from perfetto_autoviz.tracks.enriched import EnrichedWriter
 
 
 @click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
@@ -57,14 +59,19 @@ def run(
 
     found = find_captures([Path(capture) for capture in captures])
     targets = _targets(found, out, force=force)
-    with progress(quiet=quiet or as_json) as report:
+    with progress(quiet=quiet or as_json) as report, _Outputs(targets) as outputs:
         chosen = OpenOptions(
-            trace_processor, light, fresh=True, steps=Options(**steps), progress=report
+            trace_processor,
+            light,
+            fresh=True,
+            steps=Options(**steps),
+            progress=report,
+            when_read=outputs.begin,
         )
         with sessions(found, chosen) as opened:
             # What is found over all ranks together, before each is worked on by itself.
             opened[0].relations()
-            done = list(_each(opened, targets, report))
+            done = list(_each(opened, outputs, report))
     if as_json:
         click.echo(_document(done))
     elif not quiet:
@@ -74,33 +81,49 @@ def run(
 command = click.command("annotate")(run)
 
 
+class _Outputs(Closing):
+    """The enriched traces that are being written, by capture."""
+
+    def __init__(self, targets: Mapping[Path, Path]) -> None:
+        self._targets = targets
+        self._writers: dict[Path, EnrichedWriter] = {}
+
+    def begin(self, capture: Capture) -> None:
+        """Begins to write the enriched trace of a capture."""
+        from perfetto_autoviz.annotate import begin_annotated
+
+        self._writers[capture.path] = begin_annotated(capture, self._targets[capture.path])
+
+    def finish(self, session: Session) -> CaptureSummary:
+        """Writes the rest of an enriched trace, and says what is in it."""
+        from perfetto_autoviz.annotate import finish_annotated
+        from perfetto_autoviz.reports.summary import summarise
+
+        summary = summarise(session)
+        finish_annotated(session, self._writers[session.capture.path])
+        return summary
+
+    def out(self, session: Session) -> Path:
+        """Where the enriched trace of a capture goes."""
+        return self._targets[session.capture.path]
+
+    def close(self) -> None:
+        """Throws away what isn't finished."""
+        for writer in self._writers.values():
+            writer.close()
+
+
 def _each(
-    opened: Sequence[Session], targets: Mapping[Path, Path], report: Report | None
+    opened: Sequence[Session], outputs: _Outputs, report: Report | None
 ) -> Iterator[tuple[CaptureSummary, Path]]:
     """Writes the enriched traces, several at once, and says what is in them."""
     from perfetto_autoviz.opening import engines_at_once
 
     with ThreadPoolExecutor(max_workers=engines_at_once(len(opened))) as pool:
-        outs = [targets[session.capture.path] for session in opened]
-        for number, summary in enumerate(pool.map(_annotate, opened, outs)):
+        for number, summary in enumerate(pool.map(outputs.finish, opened)):
             if report:
                 report("annotating", number + 1, len(opened))
-            yield summary, outs[number]
-
-
-def _annotate(session: Session, out: Path) -> CaptureSummary:
-    """Writes one enriched trace, and says what is in it."""
-    from perfetto_autoviz.annotate import write_annotated
-    from perfetto_autoviz.reports.summary import summarise
-
-    if _same(session.capture.path, out) and not session.capture.original_is_enough:
-        raise UsageError(
-            f"{out} would hold less than it does now, as its capture is repaired or shortened:"
-            " choose another name with -o"
-        )
-    summary = summarise(session)
-    write_annotated(session, out)
-    return summary
+            yield summary, outputs.out(opened[number])
 
 
 def _targets(found: Sequence[RankedCapture], out: str | None, *, force: bool) -> dict[Path, Path]:
@@ -135,8 +158,9 @@ def _folder_or_file(out: str | None, count: int) -> Path | None:
 def _check_target(path: Path, target: Path, *, force: bool) -> None:
     if _same(path, target):
         _check_in_place(path)
-    elif target.is_dir():
-        raise UsageError(f"{target} is a folder: choose another name with -o")
+    elif target.exists() and not target.is_file():
+        what = "a folder" if target.is_dir() else "no regular file"
+        raise UsageError(f"{target} is {what}: choose another name with -o")
     elif target.exists() and not force:
         raise UsageError(f"{target} exists: replace it with --force, or choose another with -o")
     if not target.parent.is_dir():

@@ -7,12 +7,15 @@ and older releases refuse the flag that marks a name as UTF-8.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import zipfile
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
+from perfetto_autoviz.closing import Closing
 from perfetto_autoviz.errors import CaptureError, UsageError
 
 ANNOTATIONS_MEMBER = "annotations.pftrace"
@@ -21,48 +24,87 @@ ANNOTATIONS_MEMBER = "annotations.pftrace"
 # What zipfile writes without ZIP64, in bytes of one member before and after compression.
 MAX_MEMBER_SIZE = 2**31 - 1
 
-_CHUNK = 1 << 20
 _LEVEL = 1  # 6 takes three times as long for a file that is a fifth to a quarter smaller
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can tell; same input, same bytes
 _UNIX = 3
 _MODE = 0o644
 
 
+class EnrichedWriter(Closing):
+    """An enriched trace on its way into a file, which appears whole or not at all.
+
+    The capture is packed in a thread of its own, while what will be its annotations is still
+    worked on. A context manager: what isn't finished when it ends is thrown away.
+    """
+
+    def __init__(
+        self, out: Path, member_name: str, capture: Iterable[bytes], *, already_compressed: bool
+    ) -> None:
+        """Begins to pack.
+
+        Args:
+            out: the file to write; one that exists is replaced.
+            member_name: name of the capture; what can't stand in the archive is replaced by
+                ``_``.
+            capture: the capture's bytes.
+            already_compressed: whether they are gzip already, so that they're stored as they are.
+
+        Raises:
+            UsageError: the folder of `out` doesn't exist.
+        """
+        if not out.parent.is_dir():
+            raise UsageError(f"there's no folder {out.parent} to write {out.name} to")
+        self.out = out
+        # Beside the output, so that the last step is a rename within one file system.
+        self._beside = out.with_name(f".{out.name}.{os.getpid()}.part")
+        self._given_up = False
+        self._archive = ZipFile(self._beside, "w")
+        self._worker = ThreadPoolExecutor(max_workers=1)
+        self._packing = self._worker.submit(
+            _add,
+            self._archive,
+            safe_member_name(member_name),
+            self._until_given_up(capture),
+            already_compressed,
+        )
+
+    def finish(self, annotations: bytes) -> None:
+        """Adds the annotations that `build_annotations` made, and lets the file appear.
+
+        Raises:
+            CaptureError: the capture is too large for a zip that a trace processor reads.
+        """
+        self._packing.result()
+        _add(self._archive, ANNOTATIONS_MEMBER, [annotations], stored=False)
+        self._archive.close()
+        self._beside.replace(self.out)
+
+    def close(self) -> None:
+        """Throws away what isn't finished; harmless afterwards."""
+        self._given_up = True
+        self._worker.shutdown()
+        with contextlib.suppress(OSError):
+            self._archive.close()
+        self._beside.unlink(missing_ok=True)
+
+    def _until_given_up(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            if self._given_up:
+                return
+            yield chunk
+
+
 def write_enriched(
     out: Path,
     member_name: str,
-    capture: Iterable[bytes] | Path,
+    capture: Iterable[bytes],
     annotations: bytes,
     *,
     already_compressed: bool,
 ) -> None:
-    """Writes an enriched trace, whole or not at all.
-
-    Args:
-        out: the file to write; one that exists is replaced.
-        member_name: name of the capture; what can't stand in the archive is replaced by ``_``.
-        capture: the capture's bytes, or the file that holds them.
-        annotations: what `build_annotations` made.
-        already_compressed: whether the capture is gzip already, so that it's stored as it is.
-
-    Raises:
-        UsageError: `out` is the capture itself, or its folder doesn't exist.
-        CaptureError: the capture is too large for a zip that a trace processor reads.
-    """
-    if isinstance(capture, Path) and out.exists() and out.samefile(capture):
-        raise UsageError(f"{out} is the capture itself: choose another name for the output")
-    if not out.parent.is_dir():
-        raise UsageError(f"there's no folder {out.parent} to write {out.name} to")
-    # Beside the output, so that the last step is a rename within one file system.
-    beside = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        with ZipFile(beside, "w") as archive:
-            _add(archive, safe_member_name(member_name), _bytes_of(capture), already_compressed)
-            _add(archive, ANNOTATIONS_MEMBER, [annotations], stored=False)
-        beside.replace(out)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    """Writes an enriched trace at once; arguments and errors as of `EnrichedWriter`."""
+    with EnrichedWriter(out, member_name, capture, already_compressed=already_compressed) as writer:
+        writer.finish(annotations)
 
 
 def read_enriched(path: Path) -> tuple[str, bytes]:
@@ -113,12 +155,3 @@ def _set_level(info: ZipInfo) -> None:
     # The attribute lost its underscore in Python 3.13.
     name = "compress_level" if hasattr(info, "compress_level") else "_compresslevel"
     setattr(info, name, _LEVEL)
-
-
-def _bytes_of(capture: Iterable[bytes] | Path) -> Iterator[bytes]:
-    if not isinstance(capture, Path):
-        yield from capture
-        return
-    with capture.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            yield chunk

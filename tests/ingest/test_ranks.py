@@ -112,7 +112,8 @@ def test_enriched_traces_beside_their_captures_are_passed_over(tmp_path: Path) -
     captures = [write(tmp_path, f"rank{rank}.json", rank) for rank in (0, 1)]
     for capture in captures:
         enriched = tmp_path / f"{capture.stem}.autoviz.zip"
-        write_enriched(enriched, capture.name, capture, b"", already_compressed=False)
+        content = [capture.read_bytes()]
+        write_enriched(enriched, capture.name, content, b"", already_compressed=False)
     assert [item.path for item in find_captures([tmp_path])] == captures
     for capture in captures:
         capture.unlink()

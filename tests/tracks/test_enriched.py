@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from itertools import pairwise
@@ -13,7 +15,12 @@ import pytest
 from perfetto_autoviz.errors import CaptureError, UsageError
 from perfetto_autoviz.relations import Column, Relation
 from perfetto_autoviz.tracks import enriched
-from perfetto_autoviz.tracks.enriched import read_enriched, safe_member_name, write_enriched
+from perfetto_autoviz.tracks.enriched import (
+    EnrichedWriter,
+    read_enriched,
+    safe_member_name,
+    write_enriched,
+)
 from perfetto_autoviz.tracks.specs import TrackSpec
 from perfetto_autoviz.tracks.writer import build_annotations
 from tests.tracks.conftest import Load
@@ -107,19 +114,9 @@ def test_a_compressed_capture_is_stored_as_it_is(tmp_path: Path) -> None:
     source = tmp_path / "trace.json.gz"
     source.write_bytes(packed)
     out = tmp_path / "enriched.zip"
-    write_enriched(out, source.name, source, b"tracks", already_compressed=True)
+    write_enriched(out, source.name, [packed], b"tracks", already_compressed=True)
     assert packed in out.read_bytes()
     assert source.read_bytes() == packed
-
-
-def test_the_input_is_never_overwritten(tmp_path: Path) -> None:
-    source = tmp_path / "trace.zip"
-    source.write_bytes(b"original")
-    (tmp_path / "link.zip").symlink_to(source)
-    for out in (source, tmp_path / "link.zip"):
-        with pytest.raises(UsageError, match="is the capture itself"):
-            write_enriched(out, "trace.zip", source, b"", already_compressed=True)
-    assert source.read_bytes() == b"original"
 
 
 def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
@@ -195,9 +192,42 @@ def test_every_kernel_of_a_real_capture_can_be_covered_exactly(
     pairs = [(one[0], max(sum(one), sum(two)) - one[0]) for one, two in pairwise(spans)]
     out = tmp_path / "enriched.zip"
     tracks = tracks_over(sorted(spans + pairs))
-    write_enriched(out, source.name, source, tracks, already_compressed=True)
+    write_enriched(out, source.name, [source.read_bytes()], tracks, already_compressed=True)
 
     engine = load(out.read_bytes())
     assert engine.query(kernels).equals(alone)
     written = engine.query("SELECT ts, dur FROM slice WHERE category = 'autoviz.span'")
     assert sorted(map(tuple, written.to_numpy().tolist())) == sorted(spans + pairs)
+
+
+def test_what_is_not_finished_is_thrown_away(tmp_path: Path) -> None:
+    """Also while the capture is still being packed, however much of it is left."""
+    given = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal given
+        while True:
+            given += 1
+            yield b"some bytes"
+
+    with EnrichedWriter(tmp_path / "x.zip", "t", endless(), already_compressed=False):
+        while not given:
+            time.sleep(0.001)
+        assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_capture_is_packed_before_the_annotations_are_there(tmp_path: Path) -> None:
+    out = tmp_path / "x.zip"
+    packed = threading.Event()
+
+    def chunks() -> Iterator[bytes]:
+        yield b"all of it"
+        packed.set()
+
+    with EnrichedWriter(out, "t", chunks(), already_compressed=False) as writer:
+        assert packed.wait(30)
+        assert not out.exists()
+        writer.finish(b"tracks")
+    assert read_enriched(out) == ("t", b"tracks")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.zip"]
