@@ -24,6 +24,7 @@ COMMANDS = (
     "patterns",
     "compare",
     "split",
+    "evaluate",
     "open",
     "doctor",
     "synth",

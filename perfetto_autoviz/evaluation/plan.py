@@ -75,7 +75,7 @@ class Work:
         """From the frame of ``_autoviz_activity``, sorted by ``seq``."""
         places = activities[["device", "stream"]].fillna(-1)
         stream = places.groupby(["device", "stream"], sort=True).ngroup().to_numpy(np.int64)
-        op = pd.factorize(activities["op"].fillna(""))[0].astype(np.int64)
+        op: Ints = np.asarray(pd.factorize(activities["op"].fillna(""))[0], np.int64)
         return cls(stream, op, activities["family"].fillna("other").to_numpy(object))
 
 
@@ -118,7 +118,7 @@ def _removable(kernels: Ints, _work: Work) -> Ints:
 def _swappable(kernels: Ints, work: Work) -> Ints:
     """Activities of different operations, some places apart on one stream."""
     pairs = _neighbours(kernels, work, SWAP_APART)
-    return pairs[work.op[pairs[:, 0]] != work.op[pairs[:, 1]]]
+    return np.asarray(pairs[work.op[pairs[:, 0]] != work.op[pairs[:, 1]]])
 
 
 def _followed(kernels: Ints, work: Work) -> Ints:

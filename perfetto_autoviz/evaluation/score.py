@@ -177,4 +177,4 @@ def _rows_at(label: Label, found: Found) -> Ints:
 def _common(label: Label, found: Found) -> Ints:
     """Time in ns that each run has in common with an abnormal one."""
     end = np.minimum(found.ts + found.dur, label.ts + label.dur)
-    return np.maximum(end - np.maximum(found.ts, label.ts), 0)
+    return np.asarray(np.maximum(end - np.maximum(found.ts, label.ts), 0), np.int64)

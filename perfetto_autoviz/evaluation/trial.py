@@ -28,6 +28,9 @@ MOST_INJECTED = 0.1
 capture in which something goes wrong now and then. All runs of a step are tested or none, so it
 is the share in the steps concerned, too."""
 
+MOST_PER_RUN = 10
+"""Anomalies of a kind for each test run: more of them in the same runs tell nothing new."""
+
 LEAST_TEST_RUNS = 5
 """Test runs of a pattern below which nothing is tried on it."""
 
@@ -42,7 +45,7 @@ class Settings:
     """How a trial is made.
 
     Attributes:
-        count: anomalies of each kind for each pattern.
+        count: anomalies of each kind for each pattern; fewer where there are few test runs.
         seed: of everything random.
         patterns: names of the patterns to try; all if empty.
     """
@@ -149,6 +152,7 @@ class _PatternTrial:
         self.work = {rank: Work.of(frames[ACTIVITY]) for rank, frames in bases.items()}
         self.rng = np.random.default_rng([settings.seed, 2, pattern])
         self.kinds = [kind for kind in KINDS if self._fits(kind)]
+        self.count = min(settings.count, MOST_PER_RUN * len(self.test))
 
     def count_alarms(self, tally: Tally) -> None:
         """Counts the test runs that are flagged though nothing was done to them."""
@@ -160,7 +164,7 @@ class _PatternTrial:
     def count_found(self, tally: Tally, progress: Progress | None) -> int:
         """Counts which injected anomalies are found; the number of copies."""
         copies = 0
-        total = self.settings.count * len(self.kinds)
+        total = self.count * len(self.kinds)
         for plans in self._copies():
             copies += 1
             labels, found = self._tried(plans)
@@ -202,7 +206,7 @@ class _PatternTrial:
 
     def _copies(self) -> Iterator[list[Plan]]:
         """The anomalies of each copy, until there are enough of each kind."""
-        left = dict.fromkeys(self.kinds, self.settings.count)
+        left = dict.fromkeys(self.kinds, self.count)
         most = max(1, int(MOST_INJECTED * len(self.test)))
         while any(left.values()):
             plans = []
