@@ -25,6 +25,7 @@ from perfetto_autoviz.steps.iterations.calls import (
 from perfetto_autoviz.steps.iterations.found import Attempt, Level, graded, refused
 from perfetto_autoviz.steps.iterations.membership import Activities, adopt_unlaunched, by_launch
 from perfetto_autoviz.steps.iterations.sequence import Cut, Line, find_cut, find_graph_cut
+from perfetto_autoviz.steps.iterations.single import find_single_step
 from perfetto_autoviz.steps.iterations.spans import Span
 from perfetto_autoviz.steps.iterations.units import MOST
 from perfetto_autoviz.steps.iterations.work import Work
@@ -36,10 +37,19 @@ CALLS = "recurring calls, activities by launch"
 GRAPHS = "graph replays"
 LAUNCHES = "sequence of launches"
 KERNELS = "sequence of kernels"
+SINGLE = "layers of a single step"
 
 # Somebody named the steps, or a program's call frames them; the rest says that something
 # recurs, and only what it consists of says that it is a step.
-_CONFIDENCE = {FAMILY: 0.85, OPTIMIZER: 0.85, CALLS: 0.8, GRAPHS: 0.75, LAUNCHES: 0.7, KERNELS: 0.6}
+_CONFIDENCE = {
+    FAMILY: 0.85,
+    OPTIMIZER: 0.85,
+    CALLS: 0.8,
+    GRAPHS: 0.75,
+    LAUNCHES: 0.7,
+    KERNELS: 0.6,
+    SINGLE: 0.5,
+}
 
 LAUNCHED = 0.9
 """Share of the device time whose launches must be recorded for their order to be read."""
@@ -103,6 +113,7 @@ def _searches(capture: _Capture) -> Iterator[tuple[str, Callable[[_Capture], Fou
     if launched:
         yield LAUNCHES, lambda one: _by_cut(one, find_cut, LAUNCHES, launched=True)
     yield KERNELS, lambda one: _by_cut(one, find_cut, KERNELS, launched=False)
+    yield SINGLE, lambda one: _by_cut(one, find_single_step, SINGLE, launched=False)
 
 
 def _by_family(capture: _Capture) -> Found:

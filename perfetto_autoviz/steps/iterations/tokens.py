@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.intervals import Ints
 
-MIN_BEATS = 3
-"""What happens twice may do so by chance, such as once forward and once backward."""
+MIN_BEATS = 2
+"""Beats of a rhythm."""
+
+TOKENS_OF_TWO = 10
+"""Tokens of a rhythm of only two beats: a few things happen twice by chance, such as once
+forward and once backward."""
 
 MOST_RHYTHMS = 4
 """Rhythms of one number of beats that are told apart: kernels of one step kind may come as
@@ -66,7 +70,9 @@ def rhythms(op: Ints, stream: Ints) -> Iterator[Rhythm]:
         if MIN_BEATS <= len(places) <= most:
             by_count.setdefault(len(places), []).append((places, single))
     for count in sorted(by_count):
-        yield from _in_turn(by_count[count])
+        for rhythm in _in_turn(by_count[count]):
+            if rhythm.size > MIN_BEATS or rhythm.support >= TOKENS_OF_TWO:
+                yield rhythm
 
 
 def _tokens(op: Ints, stream: Ints) -> Iterator[tuple[Ints, bool]]:

@@ -20,6 +20,10 @@ MOST_PROJECTIONS = 12
 
 # Copies between host and device, e.g. "Memcpy HtoD (Pinned -> Device)".
 _HOST_COPY = r"HtoD|DtoH|Host2Device|Device2Host"
+# What engines of language models do with the keys and values of earlier steps, e.g.
+# "reshape_and_cache_flash:Fp8KVCacheDataType=1", "store_kvcache",
+# "create_flashinfer_kv_indices_triton", "paged_attention_ll4mi_reduce".
+_CACHE = r"kv_?cache|and_cache|kv_indices|paged"
 # Kernels of which a step has a few and a layer none: looking tokens up, choosing the next
 # ones, a loss, an optimizer, e.g. "at::native::(anonymous namespace)::indexSelectLargeIndex",
 # "reduce_kernel:ArgMaxOps<float>", "nll_loss_forward_reduce_cuda_kernel_2d",
@@ -42,6 +46,8 @@ class Work:
         is_kernel: whether it is a kernel, not a copy or a fill.
         attends: whether it is a kernel of attention.
         projects: whether it is a matrix product or an expert.
+        keeps: whether it handles the keys and values that an engine keeps for later steps.
+        samples: whether it chooses tokens.
         marks: whether it is of a kind that steps have and layers have not: a copy from or to
             the host, a lookup of tokens, a choice of the next ones, a loss, an optimizer.
     """
@@ -56,6 +62,8 @@ class Work:
     is_kernel: Bools
     attends: Bools
     projects: Bools
+    keeps: Bools
+    samples: Bools
     marks: Bools
 
     @classmethod
@@ -71,6 +79,7 @@ class Work:
         projects = family.isin(_PROJECTION).to_numpy(bool)
         if not attends.any():
             attends = _attending_softmax(_of_ops(op, distinct, "softmax"), projects)
+        samples = (family == "sampling").to_numpy(bool)
         streams = pd.MultiIndex.from_arrays([ints("device"), ints("stream")])
         return cls(
             ts=ints("ts"),
@@ -83,7 +92,9 @@ class Work:
             is_kernel=(activities["kind"] == "kernel").to_numpy(bool),
             attends=attends,
             projects=projects,
-            marks=(family == "sampling").to_numpy(bool)
+            keeps=_of_ops(op, distinct, _CACHE),
+            samples=samples,
+            marks=samples
             | _of_ops(op, distinct, _HOST_COPY)
             | (_of_ops(op, distinct, _ONCE) & (family != "rope").to_numpy(bool)),
         )
