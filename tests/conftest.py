@@ -10,6 +10,21 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The one flag by which files that pin results are written anew."""
+    parser.addoption(
+        "--refresh-references",
+        action="store_true",
+        help="write the references of tests anew from what is found; look at the difference",
+    )
+
+
+@pytest.fixture
+def refresh(request: pytest.FixtureRequest) -> bool:
+    """Whether references are to be written anew."""
+    return bool(request.config.getoption("--refresh-references"))
+
+
 @pytest.fixture(scope="session")
 def corpus() -> Path:
     """The folder of real captures, which is not part of the project."""

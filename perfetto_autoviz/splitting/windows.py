@@ -179,7 +179,7 @@ def _steady(mode: str | None, windows: pd.DataFrame) -> Iterator[Window]:
 
 
 def _by_phase(phases: pd.DataFrame) -> Iterator[Window]:
-    known = phases[phases["phase"] != "unknown"]
+    known = phases[phases["phase"].notna() & (phases["phase"] != "unknown")]
     if known.empty:
         raise UsageError("the phases of this capture are unknown, so it can't be cut by --phases")
     for phase, rows in known.groupby("phase", sort=True):
