@@ -1,0 +1,80 @@
+"""Numbers that were chosen for the anomaly tests, each with its reason."""
+
+from __future__ import annotations
+
+SIGMAS = 2.0
+"""Standard deviations from its group's mean beyond which a run is flagged by its duration."""
+
+LEAST_RUNS = 10
+"""Runs of a group below which it is not judged. Of n values none can lie farther than
+(n - 1) / sqrt(n) standard deviations from their mean: of 5 none could ever be flagged. From 10
+on one may lie 2.85 away, and the standard deviation is known to a quarter of itself."""
+
+RATE = 0.02
+"""Share of normal runs that all tests of the autoencoder together may flag."""
+
+CONFIDENCE = 0.7
+"""How sure a threshold must keep to that rate, given how few held-out runs it is set on."""
+
+LEAST_THRESHOLD_RUNS = 100
+"""Held-out runs below which no threshold is set."""
+
+LEAST_TRAINING_RUNS = 100
+"""Runs to train on, below which medians per position and the network mean nothing."""
+
+MOST_TRAINING_RUNS = 4_000
+"""Runs beyond which more of them cost time and change nothing."""
+
+TRAINING_SHARE = 0.5
+"""Of the runs of a pattern; the others set the thresholds."""
+
+CLOCK_US = 0.05
+"""What a device's clock resolves, in µs: durations and gaps that differ by less are equal.
+Profilers write ticks of 1 to 40 ns, and gaps of 0 come out as 0 to 2 ns."""
+
+KERNELS_SHOWN = 3
+"""Kernels that are blamed for a run, at most."""
+
+LEAST_SHARE = 0.05
+"""Of a run's excess, below which a kernel is not blamed for it."""
+
+LEAST_SIBLINGS = 8
+"""Runs of a pattern in one step from which their own median says what is normal there. It then
+is known to 0.44 standard deviations of a run, and nothing has to be known of the step's load."""
+
+LEAST_PER_ORDINAL = 8
+"""Training runs of one place in a step (say, layer 17) from which it may have a normal of its
+own: the first layer waits for other ranks, and routing loads the experts of some layers more."""
+
+DISTINCT = 3.0
+"""Standard errors from which such a normal is taken as it is; smaller ones are shrunk."""
+
+WIDER = 2.0
+"""How much wider than others such a place must spread to have a spread of its own."""
+
+FINEST = 0.01
+"""Least spread of log1p(µs): 1 % of a long time, 10 ns of a short one, about a clock's tick."""
+
+TOLERANCE = 0.05
+"""Least unit of the standardised error, in log1p(µs): 5 % of a long time, 50 ns of a short one.
+Without it, the rare outliers of very steady kernels would take all of the false positive rate."""
+
+INPUT_LIMIT = 8.0
+"""Spreads beyond which the network's input is cut off, so that it can't learn to pass on what
+it should not know."""
+
+DRIFT_LIMIT = 3.0
+"""Spreads beyond which a kernel counts no more towards the drift of its run: one extreme
+kernel is no drift."""
+
+TAIL = 0.1
+"""Share of training runs beyond the point from which a score's tail is taken as exponential."""
+
+HANDICAP = 1.5
+"""Nats that the drift needs more than the largest error to count as equally surprising: it
+stands out far where there is any, and should take little of the false positive rate. The error
+is the largest of all positions, and needs most of it."""
+
+LEAST_KIND_SHARE = 0.1
+"""Share of a pattern's runs from which the kind of layer around them separates them. A first
+layer that differs is a smaller share of any model."""
