@@ -59,8 +59,13 @@ def test_more_files_than_may_be_open(tmp_path: Path) -> None:
 def test_nothing_appears_if_something_fails(tmp_path: Path) -> None:
     target = tmp_path / "a.gz"
     target.write_bytes(b"before")
-    with pytest.raises(KeyError), gzip_files({0: target, 1: tmp_path / "b.gz"}) as files:
-        files.add(0, b"text" * 1_000_000)
-        raise KeyError
+
+    def fail() -> None:
+        with gzip_files({0: target, 1: tmp_path / "b.gz"}) as files:
+            files.add(0, b"text" * 1_000_000)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert list(tmp_path.iterdir()) == [target]
     assert target.read_bytes() == b"before"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -95,4 +96,4 @@ def test_ranges_hold_what_was_written(numbers: set[int]) -> None:
     ranges = parse_ranges(text)
     assert {n for a, b in ranges for n in range(a, b + 1)} == numbers
     # No stretch goes on where another ends.
-    assert all(b + 1 < c for (_, b), (c, _) in zip(ranges, ranges[1:], strict=False))
+    assert all(b + 1 < c for (_, b), (c, _) in pairwise(ranges))
