@@ -48,6 +48,7 @@ class ScenarioSpec:
         stream_moves: probability that a replayed graph has one of its kernels on the main stream.
         asynchronous: the host runs one step ahead of the device.
         speculative: draft tokens per decode step; 0 for none.
+        kernels_by_kind: steps that prefill run other kernels than steps that decode.
         dummy_steps: dummy batches before the first real step.
         capture_steps: graph captures before the first real step.
         stray_copies: probability of a copy between two steps that belongs to none.
@@ -84,6 +85,7 @@ class ScenarioSpec:
     stream_moves: float = 0.0
     asynchronous: bool = False
     speculative: int = 0
+    kernels_by_kind: bool = False
     dummy_steps: int = 0
     capture_steps: int = 0
     stray_copies: float = 0.0

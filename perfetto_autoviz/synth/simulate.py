@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfetto_autoviz.synth.anomaly_kinds import StepAnomaly
-from perfetto_autoviz.synth.arrivals import StepPlan, decode_work, plan_steps
+from perfetto_autoviz.synth.arrivals import Phase, StepPlan, decode_work, plan_steps
 from perfetto_autoviz.synth.dialects import annotation_texts
 from perfetto_autoviz.synth.loops import DRAFT_STEP, STEP
 from perfetto_autoviz.synth.model import Model, Slot, load_model
@@ -27,6 +27,7 @@ from perfetto_autoviz.synth.program import (
     step_program,
 )
 from perfetto_autoviz.synth.scenario import Framework, ScenarioSpec
+from perfetto_autoviz.synth.step_kinds import decode_model, prefill_model
 from perfetto_autoviz.synth.timeline import StepTimes, Timeline
 from perfetto_autoviz.synth.variants import (
     on_main_stream,
@@ -160,7 +161,7 @@ class _Run:
         self.timeline = Timeline(
             model, spec.ranks, self.rng, spec.costs, spec.asynchronous, spec.rank_sigma
         )
-        self.programs: dict[tuple[str, LaunchMode, int], Program] = {}
+        self.programs: dict[tuple[str, LaunchMode, int, Phase], Program] = {}
 
     def plans(self) -> Iterator[StepPlan]:
         """Graph captures, then dummy batches, then the real steps."""
@@ -219,17 +220,15 @@ class _Run:
         return int(self.rng.integers(max(side_kernels(self.model), 1)))
 
     def _program(self, plan: StepPlan, mode: LaunchMode, moved: int) -> Program:
-        if plan.phase == "idle":
-            key = ("idle", mode, moved)
-        elif plan.kind == "capture":
-            key = ("capture", mode, moved)
-        else:
-            key = (DRAFT_STEP if plan.phase == "draft" else STEP, mode, moved)
+        kind = DRAFT_STEP if plan.phase == "draft" else STEP
+        if plan.phase == "idle" or plan.kind == "capture":
+            kind = "idle" if plan.phase == "idle" else "capture"
+        key = (kind, mode, moved, plan.phase if self.spec.kernels_by_kind else "decode")
         if key not in self.programs:
             self.programs[key] = self._build(*key)
         return self.programs[key]
 
-    def _build(self, kind: str, mode: LaunchMode, moved: int) -> Program:
+    def _build(self, kind: str, mode: LaunchMode, moved: int, phase: Phase) -> Program:
         if kind == "idle":
             return empty_program()
         if kind == "capture":
@@ -237,6 +236,11 @@ class _Run:
         # Without a graph there is nothing to gain from a second stream.
         model = on_main_stream(self.model) if mode == "eager" else self.model
         model = on_main_stream(model, moved) if moved >= 0 else model
+        if self.spec.kernels_by_kind:
+            prefills = phase in ("prefill", "mixed")
+            model = (
+                prefill_model(model, mixed=phase == "mixed") if prefills else decode_model(model)
+            )
         return step_program(model, mode, DRAFT_LAYERS if kind == DRAFT_STEP else model.layers, kind)
 
 
