@@ -74,7 +74,9 @@ class Work:
     def of(cls, activities: pd.DataFrame) -> Work:
         """From the frame of ``_autoviz_activity``, sorted by ``seq``."""
         places = activities[["device", "stream"]].fillna(-1)
-        stream = places.groupby(["device", "stream"], sort=True).ngroup().to_numpy(np.int64)
+        stream: Ints = np.asarray(
+            places.groupby(["device", "stream"], sort=True).ngroup(), np.int64
+        )
         op: Ints = np.asarray(pd.factorize(activities["op"].fillna(""))[0], np.int64)
         return cls(stream, op, activities["family"].fillna("other").to_numpy(object))
 

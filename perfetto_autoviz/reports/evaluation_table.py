@@ -19,7 +19,9 @@ from perfetto_autoviz.evaluation.trial import PatternTrial, Trial
 from perfetto_autoviz.reports.text import plural, share
 from perfetto_autoviz.synth.anomaly_kinds import KINDS, WORDS
 
-_WORDS: Mapping[str, str] = {**WORDS, NOTHING: "nothing: false alarms"}
+_WORDS: Mapping[str, str] = {NOTHING: "nothing: false alarms"} | {
+    str(k): v for k, v in WORDS.items()
+}
 
 
 @dataclass(frozen=True)
