@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,13 @@ from numpy.typing import NDArray
 
 from perfetto_autoviz.relations import LAYER, PHASE
 from perfetto_autoviz.steps.anomalies.kernels import ACTIVITY, ints
-from perfetto_autoviz.steps.anomalies.limits import LEAST_KIND_SHARE
+from perfetto_autoviz.steps.anomalies.keyed import (
+    code_of,
+    count_of,
+    most_frequent,
+    ordinal_of,
+)
+from perfetto_autoviz.steps.anomalies.limits import LEAST_KIND_SHARE, LEAST_PER_ORDINAL
 from perfetto_autoviz.steps.anomalies.places import RunTable
 from perfetto_autoviz.steps.intervals import Ints, containing
 from perfetto_autoviz.steps.step import Frames, Read
@@ -42,6 +47,8 @@ class RunContext:
         tokens: whether that is tokens.
         layer_kind: kind of the layer that the run lies in, where runs of its pattern lie in
             several; else "".
+        shape: what usually deviates from the pattern at its place in a step, as a code; 0 for
+            nothing.
     """
 
     iteration: Ints
@@ -49,6 +56,7 @@ class RunContext:
     size: Ints
     tokens: NDArray[np.bool_]
     layer_kind: NDArray[np.object_]
+    shape: Ints
 
 
 def read_context(ranks: Mapping[int, Frames], runs: RunTable) -> RunContext:
@@ -65,6 +73,7 @@ def read_context(ranks: Mapping[int, Frames], runs: RunTable) -> RunContext:
         np.full(count, -1, np.int64),
         np.zeros(count, bool),
         np.full(count, "", object),
+        np.zeros(count, np.int64),
     )
     for rank, frames in ranks.items():
         own = np.flatnonzero(runs.rank == rank)
@@ -73,7 +82,10 @@ def read_context(ranks: Mapping[int, Frames], runs: RunTable) -> RunContext:
         context.iteration[own] = _iterations(frames, runs, own)
         context.layer_kind[own] = _layer_kinds(frames[LAYER.source], runs, own)
         _add_phases(context, frames[PHASE.source], own)
-    context.layer_kind[:] = _separating(context.layer_kind, runs)
+    place = ordinal_of(code_of(runs.pattern, runs.parent), runs.ts)
+    place = np.where(runs.parent >= 0, place, -1)
+    context.layer_kind[:] = _separating(context.layer_kind, runs, place)
+    context.shape[:] = _shapes(runs, context.phase, place)
     return context
 
 
@@ -110,32 +122,36 @@ def _layer_kinds(layers: pd.DataFrame, runs: RunTable, own: Ints) -> NDArray[np.
     return kinds
 
 
-def _separating(kinds: NDArray[np.object_], runs: RunTable) -> NDArray[np.object_]:
+def _separating(kinds: NDArray[np.object_], runs: RunTable, place: Ints) -> NDArray[np.object_]:
     """Kinds of layers that separate runs of a pattern.
 
     A damaged layer is a kind of its own, and may move the bounds of all layers of its step.
     Its run must still be compared with all others: so what counts is the kind that is usual
     at its place among the runs of the run around it, and rare kinds count as the usual one.
     """
-    frame = pd.DataFrame(
-        {"pattern": runs.pattern, "parent": runs.parent, "ts": runs.ts, "kind": kinds.astype(str)}
-    )
-    place = frame.sort_values("ts", kind="stable").groupby(["pattern", "parent"]).cumcount()
-    frame["place"] = place.where(frame["parent"] >= 0, -1)
-    usual = frame.groupby(["pattern", "place"])["kind"].agg(_most_frequent)
-    frame = frame.drop(columns="kind").join(usual, on=["pattern", "place"])
-    separating = np.full(len(kinds), "", object)
-    for _, own in frame.groupby("pattern")["kind"]:
-        share = own.value_counts(normalize=True)
-        rare = share.index[share < LEAST_KIND_SHARE]
-        if len(share) - len(rare) > 1:
-            separating[own.index] = own.where(~own.isin(rare), _most_frequent(own))
-    return separating
+    names, code = np.unique(kinds.astype(str), return_inverse=True)
+    pattern = code_of(runs.pattern)
+    usual = most_frequent(code.ravel().astype(np.int64), code_of(runs.pattern, place))
+    overall = most_frequent(usual, pattern)
+    share = count_of(code_of(runs.pattern, usual)) / np.maximum(count_of(pattern), 1)
+    usual = np.where(share < LEAST_KIND_SHARE, overall, usual)
+    several = np.zeros(int(pattern.max(initial=-1)) + 1, bool)
+    several[pattern[usual != most_frequent(usual, pattern)]] = True
+    separating: NDArray[np.object_] = np.where(several[pattern], names[usual], "")
+    return separating.astype(object)
 
 
-def _most_frequent(kinds: pd.Series[Any]) -> str:
-    """The most frequent one, the first by name of several."""
-    return str(kinds.mode().iloc[0])
+def _shapes(runs: RunTable, phase: NDArray[np.object_], place: Ints) -> Ints:
+    """What usually deviates from the pattern at each run's place in a step, as a code.
+
+    The last layer of every step may have no successor to prepare: that is no anomaly, but its
+    runs are not comparable with those of other layers. 0 stands for no deviation.
+    """
+    deviates = (runs.missing > 0) | (runs.extra > 0) | (runs.swapped > 0)
+    shape = np.where(deviates, code_of(runs.missing, runs.extra, runs.swapped) + 1, 0)
+    phases = np.unique(phase.astype(str), return_inverse=True)[1].ravel().astype(np.int64)
+    at = code_of(runs.pattern, phases, place)
+    return np.where(count_of(at) >= LEAST_PER_ORDINAL, most_frequent(shape, at), 0)
 
 
 def _add_phases(context: RunContext, phases: pd.DataFrame, own: Ints) -> None:

@@ -28,6 +28,7 @@ class Groups:
         most: largest size of its steps.
         tokens: whether a size is tokens that are prefilled, not requests.
         count: number of its runs.
+        shape: which regular deviation from the pattern its runs have; 0 for none.
         kind: number shared by groups that differ in the rank alone.
     """
 
@@ -40,6 +41,7 @@ class Groups:
     most: Ints
     tokens: NDArray[np.bool_]
     count: Ints
+    shape: Ints
     kind: Ints
 
     def __len__(self) -> int:
@@ -54,13 +56,16 @@ class Groups:
             words.append(f"{size} tokens" if self.tokens[group] else f"bs {size}")
         if self.layer_kind[group]:
             words.append(self.layer_kind[group])
+        if self.shape[group]:
+            words.append(f"variant {self.shape[group]}")
         return " ".join(words)
 
 
 def group_runs(runs: RunTable, context: RunContext) -> Groups:
     """Separates runs that differ for a known reason.
 
-    These are pattern, rank, phase, size of the step, and kind of layer. Steps without prefill
+    These are pattern, rank, phase, size of the step, kind of layer, and regular deviations
+    from the pattern. Steps without prefill
     have a group per batch size; token counts hardly ever repeat, so steps with prefill have
     one per power of two. Batch sizes with too few runs are put together by powers of two, too.
     """
@@ -74,6 +79,7 @@ def group_runs(runs: RunTable, context: RunContext) -> Groups:
             "layer": context.layer_kind,
             "tokens": context.tokens,
             "size": exact,
+            "shape": context.shape,
         }
     )
     enough = frame.groupby([*frame], sort=False)["size"].transform("size") >= LEAST_RUNS
@@ -97,6 +103,7 @@ def group_runs(runs: RunTable, context: RunContext) -> Groups:
         most=most,
         tokens=context.tokens[first],
         count=count,
+        shape=context.shape[first],
         kind=kind[first],
     )
 

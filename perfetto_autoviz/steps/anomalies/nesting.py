@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from perfetto_autoviz.steps.anomalies.kernels import ints
+from perfetto_autoviz.steps.anomalies.keyed import code_of, ordinal_of
 from perfetto_autoviz.steps.anomalies.places import EXTRA, RunTable, Stretches
 from perfetto_autoviz.steps.intervals import Ints
 from perfetto_autoviz.steps.intervals import runs as runs_of
@@ -63,7 +64,7 @@ def lay_out_runs(positions: pd.DataFrame, runs: RunTable, stretches: Stretches) 
     child = np.flatnonzero(runs.parent >= 0)
     child = child[np.lexsort((_first_place(runs, stretches)[child], runs.parent[child]))]
     position = _positions(child, inner, runs, stretches)
-    repeat = _ordinals(runs.parent[child], position)
+    repeat = ordinal_of(code_of(runs.parent[child], position), np.arange(len(child)))
     usual = _usual_repeats(child, position, runs)
     layouts: dict[int, Layout] = {}
     for pattern in words:
@@ -71,7 +72,9 @@ def lay_out_runs(positions: pd.DataFrame, runs: RunTable, stretches: Stretches) 
     base = np.full(len(runs.ts), -1, np.int64)
     base[child] = _bases(child, position, repeat, usual, runs, layouts)
     ordinal = np.full(len(runs.ts), -1, np.int64)
-    ordinal[child] = _ordinals(runs.parent[child], runs.pattern[child])
+    ordinal[child] = ordinal_of(
+        code_of(runs.parent[child], runs.pattern[child]), np.arange(len(child))
+    )
     return Nesting(layouts, base, ordinal)
 
 
@@ -130,20 +133,6 @@ def _last_position(run: Ints, place: Ints, stretches: Stretches) -> Ints:
     before = placed[np.maximum(at, 0)]
     there = (at >= 0) & (stretches.run[before] == run)
     return np.where(there, stretches.position[before] + stretches.count[before] - 1, -1)
-
-
-def _ordinals(*keys: Ints) -> Ints:
-    """Number of each row among the rows before it that have the same keys."""
-    order = np.lexsort(keys[::-1])
-    new = np.zeros(len(order), bool)
-    for key in keys:
-        new[1:] |= np.diff(key[order]) != 0
-    if len(new):
-        new[0] = True
-    index = np.arange(len(order))
-    number = np.empty(len(order), np.int64)
-    number[order] = index - np.maximum.accumulate(np.where(new, index, 0))
-    return number
 
 
 def _usual_repeats(child: Ints, position: Ints, runs: RunTable) -> dict[tuple[int, int], int]:

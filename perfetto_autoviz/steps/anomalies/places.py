@@ -7,16 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from perfetto_autoviz.relations import PATTERN_RUN, PATTERN_SEGMENT
 from perfetto_autoviz.steps.anomalies.kernels import ACTIVITY, Kernels, ints
 from perfetto_autoviz.steps.intervals import Ints
-from perfetto_autoviz.steps.keys import KEY_COLUMNS, DurableKeys
+from perfetto_autoviz.steps.keys import DurableKeys
 from perfetto_autoviz.steps.step import Frames
 
 PLAIN, EXTRA, SWAPPED = 0, 1, 2
 """Kinds of an activity in its run."""
+
+_RUN_COLUMNS = (
+    *("pattern_id", "rank", "number", "parent_id", "device", "ts", "dur"),
+    *("missing", "extra", "swapped"),
+)
 
 _KINDS = {"plain": PLAIN, "extra": EXTRA, "swapped": SWAPPED}
 
@@ -33,6 +37,9 @@ class RunTable:
         device: the device.
         ts: start in ns.
         dur: duration in ns.
+        missing: positions that did not run.
+        extra: activities that are not in the pattern.
+        swapped: positions at which something else ran.
     """
 
     pattern: Ints
@@ -42,6 +49,9 @@ class RunTable:
     device: Ints
     ts: Ints
     dur: Ints
+    missing: Ints
+    extra: Ints
+    swapped: Ints
 
 
 @dataclass(frozen=True)
@@ -79,12 +89,7 @@ def read_run_table(ranks: Mapping[int, Frames]) -> RunTable:
         ranks[rank][PATTERN_RUN.source].assign(rank=rank).set_index("id") for rank in sorted(ranks)
     ]
     table = pd.concat(frames).sort_index()
-    return RunTable(
-        *(
-            ints(table[name])
-            for name in ("pattern_id", "rank", "number", "parent_id", "device", "ts", "dur")
-        )
-    )
+    return RunTable(*(ints(table[name]) for name in _RUN_COLUMNS))
 
 
 def read_stretches(ranks: Mapping[int, Frames], kernels: Kernels) -> Stretches:
@@ -102,7 +107,7 @@ def _of_rank(frames: Frames, start: int) -> tuple[Ints, ...]:
     order = _order(activities, by_stream=by_stream)
     place_of = np.empty_like(order)
     place_of[order] = np.arange(len(order))
-    first = _first_activities(activities, segments)
+    first = DurableKeys.of(activities).numbers(segments)
     return (
         ints(segments["run_id"]),
         place_of[first] + start,
@@ -118,25 +123,6 @@ def _order(activities: pd.DataFrame, *, by_stream: bool) -> Ints:
     device, stream, ts = (ints(activities[name]) for name in ("device", "stream", "ts"))
     keys = (ts, stream, device) if by_stream else (stream, ts, device)
     return np.asarray(np.lexsort(keys), np.int64)
-
-
-def _first_activities(activities: pd.DataFrame, segments: pd.DataFrame) -> Ints:
-    """Number of the first activity of each segment, found by its durable key."""
-    keys = DurableKeys.of(activities)
-    wanted = [ints(segments[f"first_{name}"]) for name in KEY_COLUMNS]
-    tie = ints(segments["first_tie"])
-    found = np.searchsorted(keys.columns[0], wanted[0])
-    # Few activities start at the same ns: those that don't fit try the next one.
-    open_: NDArray[np.bool_] = np.ones(len(found), bool)
-    while open_.any():
-        at = found[open_]
-        fits = np.logical_and.reduce(
-            [column[at] == want[open_] for column, want in zip(keys.columns, wanted, strict=True)]
-            + [keys.tie[at] == tie[open_]]
-        )
-        open_[np.flatnonzero(open_)[fits]] = False
-        found[open_] += 1
-    return np.asarray(found, np.int64)
 
 
 def _counted(counts: Ints) -> Ints:

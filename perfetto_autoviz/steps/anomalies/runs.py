@@ -30,7 +30,10 @@ READS = (
     Read(PATTERN_POSITION.source, ("pattern_id", "position", "op", "inner_id")),
     Read(
         PATTERN_RUN.source,
-        ("ts", "dur", "id", "pattern_id", "parent_id", "number", "device"),
+        (
+            *("ts", "dur", "id", "pattern_id", "parent_id", "number", "device"),
+            *("missing", "extra", "swapped"),
+        ),
     ),
     Read(PATTERN_SEGMENT.source, tuple(PATTERN_SEGMENT.types)),
 )

@@ -21,6 +21,7 @@ from perfetto_autoviz.steps.anomalies.limits import (
     LEAST_SIBLINGS,
     WIDER,
 )
+from perfetto_autoviz.steps.anomalies.medians import median
 from perfetto_autoviz.steps.anomalies.runs import Bools
 from perfetto_autoviz.steps.anomalies.values import RunSet, Singles
 from perfetto_autoviz.steps.intervals import Ints
@@ -78,7 +79,7 @@ def fit_scaling(runs: RunSet, train: Ints) -> Scaling:
         train: rows to fit on. The siblings of a run may be others of its step.
     """
     medians = {
-        str(group): _medians(runs.values[rows], runs.there[rows])
+        str(group): median(runs.values[rows], runs.there[rows])
         for group, rows in _by_name(runs.group, train)
         if len(rows) >= LEAST_RUNS
     }
@@ -123,7 +124,7 @@ def robust_spread(values: Singles, there: Bools) -> Singles:
     if not len(values):
         return np.full(values.shape[1:], FINEST, np.float32)
     count = there.sum(axis=0)
-    middle = MAD_TO_SIGMA * _medians(np.abs(values), there)
+    middle = MAD_TO_SIGMA * median(np.abs(values), there)
     square = np.where(there, values, 0).astype(np.float64) ** 2
     deviation = np.sqrt(square.sum(axis=0) / np.maximum(count, 1))
     spread: Singles = np.maximum(np.maximum(middle, deviation / 2), FINEST).astype(np.float32)
@@ -143,24 +144,9 @@ def _normal(runs: RunSet, medians: dict[str, Singles]) -> tuple[Singles, Bools]:
         rows = order[start:stop]
         reference = rows[runs.normal[rows]]
         if runs.step[rows[0]] >= 0 and len(reference) >= LEAST_SIBLINGS:
-            normal[rows] = _medians(runs.values[reference], runs.there[reference])
+            normal[rows] = median(runs.values[reference], runs.there[reference])
             known[rows] = True
     return normal, known
-
-
-def _medians(values: Singles, there: Bools) -> Singles:
-    """Medians over the first axis of what is there, 0 where nothing is."""
-    if there.all():
-        return np.asarray(np.median(values, axis=0), np.float32)
-    # Absent values sort behind all others.
-    ordered = np.sort(np.where(there, values, np.float32(np.inf)), axis=0)
-    count = there.sum(axis=0)
-    low, high = np.maximum(count - 1, 0) // 2, count // 2
-    pair = [
-        np.take_along_axis(ordered, np.minimum(at, len(values) - 1)[None], axis=0)[0]
-        for at in (low, high)
-    ]
-    return np.where(count > 0, (pair[0] + pair[1]) / 2, 0).astype(np.float32)
 
 
 def _offsets(runs: RunSet, rest: Singles, rows: Ints) -> tuple[Ints, Singles]:
@@ -174,7 +160,7 @@ def _offsets(runs: RunSet, rest: Singles, rows: Ints) -> tuple[Ints, Singles]:
     found, error = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     for index, place in enumerate(places.tolist()):
         own = rows[ordinal == place]
-        found[index] = _medians(rest[own], runs.there[own])
+        found[index] = median(rest[own], runs.there[own])
         left = rest[own] - found[index]
         error[index] = MEDIAN_ERROR * robust_spread(left, runs.there[own]) / np.sqrt(len(own))
     return places, _shrunk(found, error)
