@@ -1,0 +1,115 @@
+"""What the device shows of a step: kernel variants, grids, tiles, durations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from perfetto_autoviz.steps.phases.limits import (
+    COMMON_SHARE,
+    DRAFT_SHARE,
+    MIN_DRAFTS,
+    MIN_LAYERS,
+    MIN_OPERATORS,
+    SMALL_TILE,
+)
+from perfetto_autoviz.steps.phases.names import Role, attention_role, smallest_tile_side
+from perfetto_autoviz.steps.phases.sizes import mode
+from perfetto_autoviz.steps.phases.work import TOKEN_WISE, Flags, Floats, Work
+
+_BLOCK_PER_TOKEN = ("norm", "rope", "activation", "quantize", "memory", "moe")
+"""Families of which many kernels give each token a block."""
+
+
+def attention_counts(work: Work) -> dict[Role | None, Floats]:
+    """Attention kernels of each step by the kind of step that runs them; None for both."""
+    attention = work.of_family("attention")
+    roles = work.by_name(attention_role)
+    return {
+        role: work.count(attention & (roles == role)).astype(float)
+        for role in ("prefill", "decode", None)
+    }
+
+
+def draft_steps(work: Work) -> Flags:
+    """Which steps run a draft model: one of far fewer layers, before a step of the model.
+
+    Steps of no or few attention kernels count only where they recur between steps with many.
+    """
+    layers = work.count(work.of_family("attention"))
+    full = mode(layers[layers >= MIN_LAYERS].astype(float))
+    if np.isnan(full):
+        return np.zeros(len(work), bool)
+    is_full = layers >= full * (1 - DRAFT_SHARE)
+    small = (layers > 0) & (layers <= full * DRAFT_SHARE)
+    followed = np.append(is_full[1:] | small[1:], False)
+    drafts = small & followed
+    return drafts if drafts.sum() >= MIN_DRAFTS else np.zeros(len(work), bool)
+
+
+def tokens_by_grid(work: Work, grids: pd.DataFrame) -> Floats:
+    """Tokens of each step, where kernels give each token a block.
+
+    A number of blocks that several operations of a step share is that of its tokens.
+
+    Args:
+        work: the steps.
+        grids: the relation ``_autoviz_flat_grid``.
+    """
+    found = np.full(len(work), np.nan)
+    blocks = grids.set_index("seq")["blocks"].reindex(work.seq)
+    frame = pd.DataFrame(
+        {
+            "owner": work.owner,
+            "op": work.op,
+            "blocks": blocks.astype("Float64").to_numpy(float, na_value=np.nan),
+        }
+    )
+    frame = frame[work.of_family(*_BLOCK_PER_TOKEN) & (frame["blocks"] > 1).to_numpy()]
+    shared = frame.drop_duplicates().groupby(["owner", "blocks"]).size()
+    shared = shared[shared >= MIN_OPERATORS]
+    for owner, of_step in shared.groupby(level="owner"):
+        best = of_step[of_step == of_step.max()]
+        found[int(str(owner))] = float(best.index.get_level_values("blocks").max())
+    return found
+
+
+def small_tile_share(work: Work) -> Floats:
+    """Part of the time of matrix products in small tiles; NaN where no name states a tile.
+
+    Experts' products are left out: each has a part of the tokens only.
+    """
+    sides = work.by_name(smallest_tile_side)
+    stated = work.of_family("gemm") & np.array([side is not None for side in sides], bool)
+    small = stated & np.array([side is not None and side <= SMALL_TILE for side in sides], bool)
+    total = work.time(stated)
+    return np.where(total > 0, work.time(small) / np.maximum(total, 1), np.nan)
+
+
+def load(work: Work) -> Floats:
+    """Log of how much longer a step's operations take than in the median step.
+
+    Only operations whose work grows with the tokens count, and of these those that nearly
+    all steps run, each by its mean duration and as much as it takes of the time.
+
+    Returns:
+        Shape (n,); NaN for a step without such operations.
+    """
+    token_wise = work.of_family(*TOKEN_WISE)
+    frame = pd.DataFrame({"owner": work.owner, "op": work.op, "dur": work.dur.astype(float)})
+    frame = frame[token_wise]
+    if frame.empty:
+        return np.full(len(work), np.nan)
+    table = frame.groupby(["owner", "op"])["dur"].agg(["mean", "sum"])
+    means = table["mean"].unstack("op").reindex(range(len(work)))
+    working = means.notna().any(axis=1)
+    common = means[working].notna().mean() >= COMMON_SHARE
+    if not common.any():
+        return np.full(len(work), np.nan)
+    weights = table["sum"].groupby(level="op").sum().to_numpy(float)[common.to_numpy(bool)]
+    logs = np.log(np.maximum(means.to_numpy(float)[:, common.to_numpy(bool)], 1.0))
+    known = ~np.isnan(logs)
+    relative = np.where(known, logs - np.nanmedian(logs, axis=0), 0.0)
+    total = (known * weights).sum(axis=1)
+    scaled = (relative * weights).sum(axis=1) / np.maximum(total, 1.0)
+    return np.asarray(np.where(total > 0, scaled, np.nan))

@@ -1,0 +1,125 @@
+"""Phases of steps whose annotations tell none, from all other evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from perfetto_autoviz.steps.phases.shapes import step_sizes
+from perfetto_autoviz.steps.phases.tiers import Tiers
+from perfetto_autoviz.steps.phases.work import Flags, Floats, Work
+
+Reader = Callable[[], pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Phase names of n steps in order, and their counts; NaN where unknown."""
+
+    phases: list[str]
+    requests: Floats
+    tokens: Floats
+
+
+def inferred_phases(
+    work: Work, operators: Reader, grids: Reader, max_num_seqs: int | None
+) -> list[dict[str, Any]]:
+    """Phase, counts, evidence and confidence of each step, in the order of ``work.ids``.
+
+    Whether a step prefills comes from the tiers. A step that does is ``mixed`` where it also
+    runs the attention kernels of decode, or where its requests are those of the steps
+    around it; a step that does not is ``verify`` after a step of a draft model.
+
+    Args:
+        work: the steps and their kernels.
+        operators: gives the relation ``_autoviz_operator_shape``.
+        grids: gives the relation ``_autoviz_flat_grid``; asked only if shapes and kernels
+            leave something open.
+        max_num_seqs: most requests that run at once, None if unknown.
+    """
+    tiers = Tiers(work, step_sizes(work, operators()), max_num_seqs)
+    verdicts = tiers.judge(grids)
+    sizes = tiers.sizes
+    active = work.count(np.ones(len(work.owner), bool)) > 0
+    decodes = ~verdicts.is_open & ~verdicts.prefills
+    prefills = ~verdicts.is_open & verdicts.prefills
+    after_draft = np.append(False, tiers.drafts[:-1]) & ~tiers.drafts
+    mixed = prefills & (tiers.both | _all_take_part(prefills, decodes, sizes.requests))
+    names = np.select(
+        [~active, tiers.drafts, mixed, prefills, decodes & after_draft, decodes],
+        ["idle", "draft", "mixed", "prefill", "verify", "decode"],
+        "unknown",
+    )
+    return [
+        _row(
+            int(work.ids[i]),
+            str(names[i]),
+            sizes.requests[i],
+            sizes.tokens[i],
+            str(verdicts.evidence[i]),
+            float(verdicts.confidence[i]),
+        )
+        for i in range(len(work))
+    ]
+
+
+def _all_take_part(prefills: Flags, decodes: Flags, requests: Floats) -> Flags:
+    """Which prefill steps also decode, by the requests of the steps around them.
+
+    Where a server prefills apart from decode, only new requests take part in such a step,
+    and the next decode step has them and those from before; where it does both at once, all
+    requests take part in it.
+    """
+    mixed = np.zeros(len(prefills), bool)
+    for first, stop in _stretches(prefills):
+        inside = requests[first:stop]
+        if first == 0 or stop == len(prefills) or np.isnan(inside).any():
+            continue
+        if not (decodes[first - 1] and decodes[stop]):
+            continue
+        before, after = requests[first - 1], requests[stop]
+        together = abs(float(inside[-1]) - after)
+        apart = abs(before + float(inside.sum()) - after)
+        # False for unknown requests, too.
+        mixed[first:stop] = bool(together < apart)
+    return mixed
+
+
+def _stretches(flags: Flags) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], flags, [False])).astype(np.int8)))
+    return [(int(first), int(stop)) for first, stop in edges.reshape(-1, 2)]
+
+
+def _row(
+    number: int, phase: str, requests: float, tokens: float, evidence: str, confidence: float
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "iteration_id": number,
+        "phase": phase,
+        "batch_size": _whole(requests),
+        "evidence": evidence,
+        "confidence": confidence,
+    }
+    if phase == "prefill":
+        row |= {
+            "context_requests": _whole(requests),
+            "generation_requests": 0,
+            "context_tokens": _whole(tokens),
+            "generation_tokens": 0,
+        }
+    elif phase in ("decode", "verify", "draft"):
+        row |= {
+            "context_requests": 0,
+            "generation_requests": _whole(requests),
+            "context_tokens": 0,
+            "generation_tokens": _whole(tokens),
+        }
+    return row
+
+
+def _whole(value: float) -> int | None:
+    return None if np.isnan(value) else int(value)

@@ -1,0 +1,186 @@
+"""Which steps prefill: evidence in tiers, from input shapes to durations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from perfetto_autoviz.steps.phases import device
+from perfetto_autoviz.steps.phases.groups import Groups, beside_known, by_gap
+from perfetto_autoviz.steps.phases.limits import (
+    GRAPH_SHARE,
+    LARGE_TILES,
+    LARGEST_DECODE,
+    LOAD_GAP,
+    MAX_QUERIES,
+    MIN_OPERATORS,
+    SIZE_GAP,
+    SMALL_TILES,
+    SMALLEST_PREFILL,
+    WIDE_LOAD_GAP,
+)
+from perfetto_autoviz.steps.phases.shapes import StepSizes
+from perfetto_autoviz.steps.phases.sizes import is_steady, mode, prefill_bearing_sizes
+from perfetto_autoviz.steps.phases.verdicts import (
+    ATTENTION,
+    DURATIONS,
+    GRIDS,
+    LAUNCHES,
+    SHAPES,
+    TILES,
+    Verdicts,
+)
+from perfetto_autoviz.steps.phases.work import Floats, Work
+
+TOKENS_PER_REQUEST = 0.95
+SIZE_GROUPS = 0.85
+REPLAYED_SIZE = 0.8
+SIZE_ALONE = 0.65
+KERNEL_VARIANT = 0.85
+REPLAY = 0.75
+NO_REPLAY = 0.7
+TILE = 0.6
+DURATION_BESIDE_KNOWN = 0.6
+DURATION_GAP = 0.5
+# How sure each finding is. Tokens and requests of a step are read off its operators; kernels
+# made for one kind of step rarely run in another; the rest are habits of servers.
+
+
+class Tiers:
+    """The tiers, each deciding what those before it leave open.
+
+    Attributes:
+        work: the steps.
+        sizes: their tokens and requests, by shapes.
+        drafts: which of them run a draft model.
+        both: which of them run the attention kernels of prefill and those of decode.
+        verdicts: what has been decided.
+        queries: tokens of each request; NaN where unknown.
+    """
+
+    def __init__(self, work: Work, sizes: StepSizes, max_num_seqs: int | None) -> None:
+        """Takes the steps; ``max_num_seqs`` is the most requests at once, None if unknown."""
+        self.work = work
+        self.sizes = sizes
+        self.drafts = device.draft_steps(work)
+        self.both = np.zeros(len(work), bool)
+        self.verdicts = Verdicts.none(len(work))
+        self.queries = _queries(sizes)
+        self._most = max_num_seqs
+        self._replay = work.largest_graph_share() >= GRAPH_SHARE
+        self._after_draft = np.append(False, self.drafts[:-1]) & ~self.drafts
+        self._load = device.load(work)
+
+    def judge(self, grids: Callable[[], pd.DataFrame]) -> Verdicts:
+        """Asks all tiers in order; ``grids`` gives the relation ``_autoviz_flat_grid``."""
+        self.verdicts.settle(self.drafts, DURATIONS, DURATION_GAP, prefills=False)
+        self._by_queries()
+        self._by_sizes(self.sizes.size, SHAPES)
+        self._by_attention()
+        if self.verdicts.is_open.any():
+            self._by_sizes(device.tokens_by_grid(self.work, grids()), GRIDS)
+        self._by_launches()
+        self._by_tiles()
+        self._by_durations()
+        return self.verdicts
+
+    def _settle(self, groups: Groups, evidence: str, confidence: float) -> None:
+        self.verdicts.settle(groups.prefills, evidence, confidence, prefills=True)
+        self.verdicts.settle(groups.decodes, evidence, confidence, prefills=False)
+
+    @property
+    def _known(self) -> Groups:
+        decided = ~self.verdicts.is_open & ~self.drafts
+        return Groups(
+            decided & self.verdicts.prefills,
+            decided & ~self.verdicts.prefills,
+        )
+
+    def _by_queries(self) -> None:
+        """By tokens of each request: one in decode, always as many in a step that verifies."""
+        queries, most = self.queries, self._most
+        if most is not None:
+            self.verdicts.settle(self.sizes.size > most, SHAPES, TOKENS_PER_REQUEST, prefills=True)
+        generates = (queries == 1) | (queries == _verified(queries))
+        self._settle(Groups((queries > 1) & ~generates, generates), SHAPES, TOKENS_PER_REQUEST)
+
+    def _by_sizes(self, sizes: Floats, evidence: str) -> None:
+        """By sizes: of a replayed step that of its batch, of others in two groups."""
+        nothing = np.zeros(len(sizes), bool)
+        if evidence == SHAPES:
+            replayed = self._replay & ~np.isnan(sizes)
+            self.verdicts.settle(replayed, evidence, REPLAYED_SIZE, prefills=False)
+        known = self._known
+        if known.decodes.any() or known.prefills.any():
+            beside = beside_known(np.log(sizes), known, np.log(SIZE_GAP))
+            self._settle(beside, evidence, SIZE_GROUPS)
+        else:
+            bearing = prefill_bearing_sizes(sizes)
+            if bearing is not None:
+                lower = ~np.isnan(sizes) & ~bearing
+                decodes = lower if is_steady(sizes[lower]) else nothing
+                self._settle(Groups(bearing, decodes), evidence, SIZE_GROUPS)
+        # What no batch is as large as; what is as large step after step.
+        self.verdicts.settle(
+            sizes > (self._most or LARGEST_DECODE), evidence, SIZE_ALONE, prefills=True
+        )
+        rest = self.verdicts.is_open & ~np.isnan(sizes)
+        if is_steady(sizes[rest]) and not known.prefills.any():
+            self.verdicts.settle(
+                rest & (sizes < SMALLEST_PREFILL), evidence, SIZE_ALONE, prefills=False
+            )
+
+    def _by_attention(self) -> None:
+        """By attention kernels that only one kind of step runs.
+
+        Drafts are verified by those of prefill.
+        """
+        counts = device.attention_counts(self.work)
+        prefill, decode = counts["prefill"] > 0, counts["decode"] > 0
+        self.both = prefill & decode
+        groups = Groups(prefill & ~self._after_draft, decode & ~prefill)
+        self._settle(groups, ATTENTION, KERNEL_VARIANT)
+
+    def _by_launches(self) -> None:
+        """By graphs: decode steps are replayed, as far as graphs were captured for them."""
+        self.verdicts.settle(self._replay, LAUNCHES, REPLAY, prefills=False)
+        replayed = self._load[self._replay & ~self.drafts]
+        replayed = replayed[~np.isnan(replayed)]
+        if len(replayed):
+            largest = float(replayed.max())
+            other = (self._load <= largest) | (self._load > largest + LOAD_GAP)
+            self.verdicts.settle(other & ~self._replay, LAUNCHES, NO_REPLAY, prefills=True)
+
+    def _by_tiles(self) -> None:
+        """By tiles of matrix products, unless steps that are known contradict."""
+        share = device.small_tile_share(self.work)
+        small, large = share >= SMALL_TILES, share <= LARGE_TILES
+        known = self._known
+        if not (small & known.prefills).any():
+            self.verdicts.settle(small, TILES, TILE, prefills=False)
+        if not (large & known.decodes).any():
+            self.verdicts.settle(large, TILES, TILE, prefills=True)
+
+    def _by_durations(self) -> None:
+        known = self._known
+        if known.decodes.any() or known.prefills.any():
+            beside = beside_known(self._load, known, LOAD_GAP)
+            self._settle(beside, DURATIONS, DURATION_BESIDE_KNOWN)
+        else:
+            groups = by_gap(self._load, LOAD_GAP, WIDE_LOAD_GAP)
+            self._settle(groups, DURATIONS, DURATION_GAP)
+
+
+def _queries(sizes: StepSizes) -> Floats:
+    """Tokens of each request; NaN where it is not a step of whole requests."""
+    ratio = sizes.tokens / sizes.requests
+    return np.where(np.isnan(sizes.queries), ratio, sizes.queries)
+
+
+def _verified(queries: Floats) -> float:
+    """Tokens of each request in steps that verify drafts: the same few in most steps."""
+    few = queries[(queries > 1) & (queries <= MAX_QUERIES + 1) & (queries % 1 == 0)]
+    usual = mode(few)
+    return usual if (few == usual).sum() >= MIN_OPERATORS else np.nan
