@@ -5,6 +5,12 @@ relation's private source name; the track writer, which stores each row; and the
 SQL modules in ``sql/source``, which read the rows back in a plain trace processor.
 """
 
+from perfetto_autoviz.relations.anomalies import (
+    ANOMALY_GROUP,
+    KERNEL_ANOMALY,
+    RUN_ANOMALY,
+    STRAGGLER,
+)
 from perfetto_autoviz.relations.capture import CAPTURE, KERNEL_NAME
 from perfetto_autoviz.relations.compare import (
     COMPARISON,
@@ -45,11 +51,16 @@ RELATIONS: tuple[Relation, ...] = (
     PATTERN_POSITION,
     PATTERN_RUN,
     PATTERN_SEGMENT,
+    ANOMALY_GROUP,
+    RUN_ANOMALY,
+    KERNEL_ANOMALY,
+    STRAGGLER,
     *COMPARISON_RELATIONS,
 )
 """All stored relations, in the order in which the steps make them."""
 
 __all__ = [
+    "ANOMALY_GROUP",
     "CAPTURE",
     "COMPARISON",
     "COMPARISON_RELATIONS",
@@ -57,6 +68,7 @@ __all__ = [
     "ITERATION",
     "ITERATION_EVIDENCE",
     "ITERATION_SEGMENT",
+    "KERNEL_ANOMALY",
     "KERNEL_NAME",
     "LAYER",
     "MATCH",
@@ -68,9 +80,11 @@ __all__ = [
     "PATTERN_SEGMENT",
     "PHASE",
     "RELATIONS",
+    "RUN_ANOMALY",
     "RUN_MATCH",
     "SCHEMA_VERSION",
     "STEADY_WINDOW",
+    "STRAGGLER",
     "UNSHARED_OPERATION",
     "Column",
     "Relation",

@@ -1,5 +1,6 @@
 """The Python steps: pure functions that add what SQL can't."""
 
+from perfetto_autoviz.steps.anomalies.step import ANOMALIES_STEP
 from perfetto_autoviz.steps.comparison import COMPARISON_STEP
 from perfetto_autoviz.steps.expansion import EXPANSIONS, Expansion
 from perfetto_autoviz.steps.iterations import ITERATIONS_STEP
@@ -17,6 +18,7 @@ STEPS: tuple[Step | SetStep, ...] = (
     STEADY_STATE_STEP,
     LAYERS_STEP,
     PATTERNS_STEP,
+    ANOMALIES_STEP,
     COMPARISON_STEP,
 )
 """All steps; each runs when something first reads what it makes."""

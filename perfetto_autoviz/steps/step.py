@@ -27,12 +27,14 @@ class Options:
         max_num_seqs: most requests that run at once: an iteration that computes more tokens
             prefills; None if unknown.
         num_steps: iterations of a steady window.
+        autoencoder: whether an autoencoder judges runs, too.
     """
 
     anchor: str | None = None
     llm_inference: bool | None = None
     max_num_seqs: int | None = None
     num_steps: int = DEFAULT_NUM_STEPS
+    autoencoder: bool = False
 
 
 @dataclass(frozen=True)

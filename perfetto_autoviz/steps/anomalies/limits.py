@@ -78,3 +78,9 @@ is the largest of all positions, and needs most of it."""
 LEAST_KIND_SHARE = 0.1
 """Share of a pattern's runs from which the kind of layer around them separates them. A first
 layer that differs is a smaller share of any model."""
+
+LATE_SIGMAS = 4.0
+"""Robust standard deviations beyond its usual lateness from which a rank is a straggler."""
+
+LATE_SHARE = 0.05
+"""Of the usual work of a run, less than which is no lateness worth telling."""

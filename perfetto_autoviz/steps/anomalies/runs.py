@@ -167,6 +167,7 @@ class AllRuns:
 
     Attributes:
         names: name of each pattern by its id.
+        levels: level of each pattern by its id.
         table: the runs.
         kernels: the activities.
     """
@@ -176,7 +177,9 @@ class AllRuns:
         first = next(iter(ranks.values()))
         patterns = first[PATTERN.source]
         self.names = {int(i): str(n) for i, n in zip(patterns["id"], patterns["name"], strict=True)}
-        self._levels = dict(zip(patterns["id"].tolist(), patterns["level"].tolist(), strict=True))
+        self.levels = {
+            int(i): int(n) for i, n in zip(patterns["id"], patterns["level"], strict=True)
+        }
         self.kernels = read_kernels(ranks)
         self.table = read_run_table(ranks)
         self._stretches: Stretches = read_stretches(ranks, self.kernels)
@@ -225,7 +228,7 @@ class AllRuns:
         return RunMatrix(
             pattern=pattern,
             name=self.names[pattern],
-            level=int(self._levels[pattern]),
+            level=self.levels[pattern],
             ops=layout.op,
             run=own,
             rank=runs.rank[own],
