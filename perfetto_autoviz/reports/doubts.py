@@ -50,6 +50,7 @@ def find_doubts(
     other_share: float,
     other_ops: Sequence[str],
     annotations: Sequence[str],
+    evidence: pd.DataFrame,
 ) -> tuple[Doubt, ...]:
     """Everything doubtful about a capture.
 
@@ -64,10 +65,11 @@ def find_doubts(
         other_share: share of the unclassified operations in the time.
         other_ops: the longest of them.
         annotations: the most frequent annotations; only read where there are no iterations.
+        evidence: the relation ``iteration_evidence``.
     """
     return (
         *_file(capture),
-        *_iterations(iterations, annotations),
+        *_iterations(iterations, annotations, evidence),
         *(_outside(outside, total) if len(iterations) else ()),
         *_unsure(iterations, phases),
         *_layers(layers, iterations),
@@ -104,15 +106,26 @@ def _file(capture: Mapping[str, Any]) -> Iterator[Doubt]:
         yield Doubt("left_out", f"left out to save memory: {capture['left_out']}")
 
 
-def _iterations(iterations: pd.DataFrame, annotations: Sequence[str]) -> Iterator[Doubt]:
+def _iterations(
+    iterations: pd.DataFrame, annotations: Sequence[str], evidence: pd.DataFrame
+) -> Iterator[Doubt]:
+    last = evidence.iloc[-1] if len(evidence) else None
     if len(iterations):
+        if last is not None and last["grade"] == "degraded":
+            yield Doubt("degraded_iterations", f"the iterations are incomplete: {last['reason']}")
+        for row in iterations[iterations["distorted"].notna()].to_dict("records"):
+            yield Doubt(
+                "distorted_iteration",
+                f"recording began in iteration {row['number']}: {row['distorted']}",
+            )
         return
     if not annotations:
         why = "the capture has no annotations"
     else:
         names = listed((_shortened(name) for name in annotations), _NAMES)
         why = f"no annotation names an engine step; the most frequent are {names}"
-    yield Doubt("no_iterations", f"no iterations: {why}")
+    tried = f"; not splittable otherwise: {last['reason']}" if last is not None else ""
+    yield Doubt("no_iterations", f"no iterations: {why}{tried}")
 
 
 def _outside(outside: Mapping[str, int], total: Mapping[str, int]) -> Iterator[Doubt]:

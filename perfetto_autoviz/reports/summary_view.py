@@ -23,6 +23,8 @@ _KIND_NAMES = {
     "step": ("step", "steps"),
     "generation": ("generation", "generations"),
     "capture": ("graph capture", "graph captures"),
+    "warm-up": ("warm-up", "warm-ups"),
+    "wrap-up": ("wrap-up", "wrap-ups"),
 }
 
 
@@ -106,7 +108,8 @@ def _iterations(summary: CaptureSummary) -> list[str]:
             for group in groups
         )
         lines.append(inside + total + ", ".join(sized))
-    return [*lines, _from(summary.iteration_evidence)]
+    grade = f" ({summary.iteration_grade})" if summary.iteration_grade else ""
+    return [*lines, _from(summary.iteration_evidence) + grade]
 
 
 def _steady(summary: CaptureSummary) -> str:

@@ -31,7 +31,8 @@ _MODULE = "nn.Module: "
 # nccl:all_reduce, gloo:all_reduce: a step has many, or has none of its own.
 _COLLECTIVE = re.compile(r"^(nccl|gloo|rccl|mscclpp|ucc|mpi):")
 
-_DIGITS = re.compile(r"\d+")
+# <built-in method run_backward of torch._C._EngineBase object at 0x7fc958eaf2d0>
+_NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,9 @@ class Recurrence:
 
 
 def threads_of_calls(frame: pd.DataFrame, work: Work) -> list[Calls]:
-    """The calls of each thread, that with the most work first.
+    """The calls of each thread, that which launches most itself first.
+
+    A call bears what any thread launches while it is open: a step waits for its helpers.
 
     Args:
         frame: columns ts, dur (ns), name, utid, pid.
@@ -102,7 +105,7 @@ def threads_of_calls(frame: pd.DataFrame, work: Work) -> list[Calls]:
     weight = until[np.searchsorted(times, end)] - until[np.searchsorted(times, ts)]
     bears = frame.assign(end=end, weight=weight)[weight > 0]
     threads = [_thread(one) for _, one in bears.groupby("utid", sort=True)]
-    return sorted(threads, key=lambda calls: -int(calls.weight[calls.parent < 0].sum()))
+    return sorted(threads, key=lambda calls: -work.launched_by(calls.thread))
 
 
 def recurring_calls(calls: Calls, work: Work) -> Recurrence | str:
@@ -146,7 +149,7 @@ def _thread(frame: pd.DataFrame) -> Calls:
 def _label(name: str) -> str | None:
     if _COLLECTIVE.match(name):
         return None
-    return name if name.startswith(_MODULE) else _DIGITS.sub("#", name)
+    return name if name.startswith(_MODULE) else _NUMBERS.sub("#", name)
 
 
 def _parents(ts: Sequence[int], end: Sequence[int]) -> Ints:

@@ -114,7 +114,21 @@ def find_cut(line: Line) -> Cut | str:
         return max(refusals)[1]
     most = max(rhythm.support for rhythm, _ in found)
     least = SUPPORTED * most if line.work.attends.any() else most
-    return max((one for one in found if one[0].support >= least), key=lambda one: one[0].size)[1]
+    known = [one for one in found if one[0].support >= least and not _misses_some(one, found)]
+    return max(known or found, key=lambda one: one[0].size)[1]
+
+
+def _misses_some(one: tuple[Rhythm, Cut], others: list[tuple[Rhythm, Cut]]) -> bool:
+    """Whether units of a rhythm of fewer beats lack this one's: it is then not in each step.
+
+    Layers that only some steps run recur more often than steps.
+    """
+    rhythm, cut = one
+    return any(
+        np.diff(np.searchsorted(cut.starts, coarse.starts)).min(initial=1) == 0
+        for other, coarse in others
+        if other.size < rhythm.size and 2 * other.support >= rhythm.support
+    )
 
 
 def find_graph_cut(line: Line) -> Cut | str:
@@ -194,9 +208,13 @@ def _after_pauses(line: Line, starts: Ints, beats: Ints) -> Ints:
     places = np.unique(beats)
     before = np.searchsorted(places, starts) - 1
     floor = np.where(before >= 0, places[np.maximum(before, 0)] + 1, 0)
-    return np.array(
+    found = np.array(
         [_pause(line.gap, low, start) for low, start in zip(floor, starts, strict=True)], np.int64
     )
+    # Before the first step the recording starts, and that is no pause.
+    if before[0] < 0 and starts[0] <= (starts - found)[1:].max(initial=0):
+        found[0] = 0
+    return found
 
 
 def _pause(gap: Ints, low: int, start: int) -> int:

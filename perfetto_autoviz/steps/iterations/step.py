@@ -32,10 +32,12 @@ def find_iterations(frames: Frames, _options: Options) -> dict[str, pd.DataFrame
     kernels = frames["_autoviz_activity"]
     activities = Activities.of(kernels)
     levels = annotated_levels(frames["_autoviz_annotation"], activities)
-    if levels:
+    if levels and any(span.kind in REAL_KINDS for span in levels[0].spans):
         attempts = [_annotated(levels[0], activities)]
     else:
-        levels, attempts = infer_levels(frames, activities)
+        # Steps of capturing graphs may be all that is annotated.
+        inferred, attempts = infer_levels(frames, activities)
+        levels = inferred or levels
     distorted = distortions(levels[0], kernels) if levels else []
     return {
         **iteration_frames(activities, DurableKeys.of(kernels), levels, distorted),

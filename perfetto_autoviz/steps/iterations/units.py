@@ -31,6 +31,10 @@ MIN_SIMILAR = 0.8
 """Cosine of the operations of two units from which they do the same."""
 
 
+MOST_COMPARED = 256
+"""Units, evenly chosen, that are compared with one another."""
+
+
 @dataclass(frozen=True)
 class Units:
     """A division of an order of activities.
@@ -80,12 +84,14 @@ class Units:
 
     def recur(self) -> bool:
         """Whether units that have most of the time do the same as another one."""
-        histogram = self._histogram()
-        length = np.linalg.norm(histogram, axis=1)
-        unit = histogram / np.maximum(length, 1)[:, None]
+        sample = np.unique(np.linspace(0, self.count - 1, MOST_COMPARED).astype(np.int64))
+        histogram = self._histogram(sample)
+        unit = histogram / np.maximum(np.linalg.norm(histogram, axis=1), 1)[:, None]
         alike = unit @ unit.T
         np.fill_diagonal(alike, 0)
-        return self._share_of_time(alike.max(axis=1, initial=0) >= MIN_SIMILAR) >= MOST
+        time = self.time()[sample]
+        recurring = time[alike.max(axis=1, initial=0) >= MIN_SIMILAR].sum()
+        return bool(recurring >= MOST * time.sum())
 
     def time(self) -> Ints:
         """Summed durations of each unit in ns."""
@@ -107,11 +113,15 @@ class Units:
         repeats = number >= MIN_REPEATS * np.maximum(kinds, 1)
         return min(float(repeats.mean()), self._share_of_time(repeats)) >= MOST
 
-    def _histogram(self) -> NDArray[np.float64]:
-        own = self.owner >= 0
+    def _histogram(self, sample: Ints) -> NDArray[np.float64]:
+        """How often some units run each operation."""
+        number = np.full(self.count + 1, -1)
+        number[sample] = np.arange(len(sample))
+        row = number[self.owner]
+        own = row >= 0
         op = self.work.op[self.order][own]
-        found = np.zeros((self.count, int(self.work.op.max(initial=0)) + 1))
-        np.add.at(found, (self.owner[own], op), 1)
+        found = np.zeros((len(sample), int(self.work.op.max(initial=0)) + 1))
+        np.add.at(found, (row[own], op), 1)
         return found
 
     def _share_of_time(self, chosen: NDArray[np.bool_]) -> float:

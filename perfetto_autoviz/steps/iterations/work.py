@@ -43,6 +43,7 @@ class Work:
         op: codes of the operations.
         correlation: number shared with the launch, -1 for none.
         launch_ts: starts in ns of the launches, -1 where none is recorded.
+        launch_thread: utid of the launching thread, -1 where none is recorded.
         is_kernel: whether it is a kernel, not a copy or a fill.
         attends: whether it is a kernel of attention.
         projects: whether it is a matrix product or an expert.
@@ -59,6 +60,7 @@ class Work:
     op: Ints
     correlation: Ints
     launch_ts: Ints
+    launch_thread: Ints
     is_kernel: Bools
     attends: Bools
     projects: Bools
@@ -89,6 +91,7 @@ class Work:
             op=op.astype(np.int64),
             correlation=ints("correlation"),
             launch_ts=ints("launch_ts"),
+            launch_thread=ints("launch_utid"),
             is_kernel=(activities["kind"] == "kernel").to_numpy(bool),
             attends=attends,
             projects=projects,
@@ -106,6 +109,10 @@ class Work:
     def total(self) -> int:
         """Summed durations of all activities in ns."""
         return int(self.dur.sum())
+
+    def launched_by(self, thread: int) -> int:
+        """Summed durations in ns of what a thread launches."""
+        return int(self.dur[self.launch_thread == thread].sum())
 
     def attentions(self, order: Ints) -> Bools:
         """Where in an order an attention starts; kernels with no projection between are one.
