@@ -90,12 +90,21 @@ def measure(
     outputs = np.array([*(each.output for each in lane), NONE])
     own = owner != NONE
     launched = own & (activities.launch != NONE)
-    pairs = np.unique(activities.launch[launched] * len(lane) + owner[launched])
+    pairs = distinct(activities.launch[launched] * len(lane) + owner[launched])
     row, of = np.divmod(pairs, len(lane))
     labelled = {
         thread: Spans(each.start, each.end, outputs[each.label]) for thread, each in spans.items()
     }
     return Extents(own, outputs[owner], (row, outputs[of]), labelled)
+
+
+def distinct(values: Ints) -> Ints:
+    """The distinct values, sorted; on millions much faster than ``np.unique``, which hashes."""
+    values = np.sort(values)
+    keep = np.ones(len(values), bool)
+    keep[1:] = values[1:] != values[:-1]
+    found: Ints = values[keep]
+    return found
 
 
 def _host_spans(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -99,7 +100,7 @@ class Index:
     metadata: tuple[Metadata, ...]
     chunks: tuple[int, ...]
 
-    @property
+    @cached_property
     def is_slice(self) -> Mask:
         """Which events are slices, begin events with them."""
         found: Mask = (self.phase == SLICE) | (self.phase == BEGIN)

@@ -11,7 +11,7 @@ import numpy as np
 from perfetto_autoviz.ingest.columns import is_device
 from perfetto_autoviz.ingest.events import DEVICE_ANNOTATION, LAUNCH
 from perfetto_autoviz.splitting.belonging import Activities, Iterations, flow_slices
-from perfetto_autoviz.splitting.extents import Extents, Stretch, lanes, measure
+from perfetto_autoviz.splitting.extents import Extents, Stretch, distinct, lanes, measure
 from perfetto_autoviz.splitting.index import (
     COUNTER,
     FLOW_OUT,
@@ -37,10 +37,11 @@ class Selection:
     row: Ints
     output: Ints
 
-    def rows_of(self, output: int) -> Ints:
-        """The events of one output."""
-        rows: Ints = self.row[self.output == output]
-        return rows
+    def by_output(self, outputs: int) -> list[Ints]:
+        """The events of each output."""
+        rows = self.row[np.argsort(self.output, kind="stable")]
+        counts = np.bincount(self.output, minlength=outputs)
+        return np.split(rows, np.cumsum(counts)[:-1])
 
 
 def select(
@@ -68,7 +69,7 @@ def select(
     outputs = max(stretch.output for stretch in stretches) + 1
     chosen = _Chosen(outputs)
     device_threads = np.zeros(len(index.threads), bool)
-    device_threads[np.unique(index.thread[activities.row])] = True
+    device_threads[index.thread[activities.row]] = True
     rows = _by_thread(index, compact)
     launched = np.zeros(len(index.phase), bool)
     launched[activities.launch[activities.launch != NONE]] = True
@@ -103,7 +104,7 @@ class _Chosen:
 
     def keys(self) -> Ints:
         """Row times the number of outputs plus the output; sorted."""
-        keys = np.unique(np.concatenate(self._keys)) if self._keys else np.zeros(0, np.int64)
+        keys = distinct(np.concatenate(self._keys)) if self._keys else np.zeros(0, np.int64)
         self._keys = [keys]
         return keys
 
@@ -193,8 +194,8 @@ def _flows(index: Index, chosen: _Chosen) -> tuple[Ints, Ints]:
     ends, places = _matching(row, output, bound[flows], flows)
     out = index.phase[ends] == FLOW_OUT
     key = index.flow[ends] * chosen.outputs + places
-    begins = np.unique(index.flow[(index.flow != NONE) & (index.phase == FLOW_OUT)])
-    finishes = np.unique(index.flow[(index.flow != NONE) & (index.phase != FLOW_OUT)])
+    begins = index.flow[(index.flow != NONE) & (index.phase == FLOW_OUT)]
+    finishes = index.flow[(index.flow != NONE) & (index.phase != FLOW_OUT)]
     whole = np.where(out, np.isin(key, key[~out]), np.isin(key, key[out]))
     lonely = np.where(out, ~np.isin(index.flow[ends], finishes), ~np.isin(index.flow[ends], begins))
     keep = whole | lonely
@@ -204,7 +205,7 @@ def _flows(index: Index, chosen: _Chosen) -> tuple[Ints, Ints]:
 def _metadata(index: Index, chosen: _Chosen) -> tuple[Ints, Ints]:
     """Names of the threads that are there, and of their processes."""
     row, output = chosen.pairs()
-    keys = np.unique(index.thread[row].astype(np.int64) * chosen.outputs + output)
+    keys = distinct(index.thread[row].astype(np.int64) * chosen.outputs + output)
     of_thread: dict[int, set[int]] = {}
     of_process: dict[int | str, set[int]] = {}
     for key in keys.tolist():

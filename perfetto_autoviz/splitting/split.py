@@ -145,11 +145,12 @@ def cut(
         )
     except OSError as error:
         raise UsageError(f"can't write {error.filename}: {error.strerror or error}") from error
+    selected = selection.by_output(len(windows))
     return [
         Cut(
             window,
             numbered[number],
-            contents_of(index, selection.rows_of(number), _rows_of(iterations, stretches, number)),
+            contents_of(index, selected[number], _rows_of(iterations, stretches, number)),
         )
         for number, window in enumerate(windows)
     ]

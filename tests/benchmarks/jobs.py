@@ -5,6 +5,8 @@ Run as ``python -m tests.benchmarks.jobs RESULT JOB ARGUMENTS…``; the result i
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import resource
 import sys
@@ -55,6 +57,19 @@ def annotate(path: str, out: str) -> Result:
     return {}
 
 
+def split(path: str, out: str, *choice: str) -> Result:
+    """Runs the command that users run."""
+    from perfetto_autoviz.cli import main
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        code = main(["split", path, "-o", out, *choice, "--json"])
+    if code:
+        raise SystemExit(code)
+    found = json.loads(printed.getvalue())
+    return {"rate": found["megabytes_per_second"], "files": len(found["files"])}
+
+
 def readers(path: str) -> Result:
     """Times the readers of gzip and JSON on one capture, given as gzip."""
     from tests.benchmarks.readers import compare
@@ -67,6 +82,7 @@ JOBS: dict[str, Callable[..., Result]] = {
     "probe": probe,
     "bare": bare,
     "annotate": annotate,
+    "split": split,
     "readers": readers,
 }
 
