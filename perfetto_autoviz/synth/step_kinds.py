@@ -50,6 +50,9 @@ ATTENTIONS = (
 )
 """By the start of the measured kernel's name; an empty name is the measured one."""
 
+UNIFIED = "kernel_unified_attention"
+"""Start of the names of kernels that prefill and decode requests together."""
+
 SPLIT_REDUCTIONS = ("paged_attention_ll4mi_reduce", "reduce_segments", "splitKreduce")
 """Parts of names of reductions that many tokens make needless."""
 
@@ -81,7 +84,7 @@ def prefill_model(model: Model, *, mixed: bool) -> Model:
 
 def _attentions(slot: Slot, *, mixed: bool) -> tuple[Slot, ...]:
     prefill, decode = _attention(slot, decode=False), _attention(slot, decode=True)
-    several = mixed and prefill.name != decode.name
+    several = mixed and prefill.name != decode.name and not prefill.name.startswith(UNIFIED)
     return (prefill, decode) if several else (prefill,)
 
 

@@ -140,18 +140,35 @@ class Tiers:
         counts = device.attention_counts(self.work)
         prefill, decode = counts["prefill"] > 0, counts["decode"] > 0
         self.both = prefill & decode
-        groups = Groups(prefill & ~self._after_draft, decode & ~prefill)
+        doubted = self._doubted(prefill, decode & ~prefill)
+        groups = Groups(prefill & ~self._after_draft & ~doubted, decode & ~prefill & ~doubted)
         self._settle(groups, ATTENTION, KERNEL_VARIANT)
+
+    def _doubted(self, prefill: Flags, decode: Flags) -> Flags:
+        """Steps of another kind than most that still run the attention kernel of most.
+
+        A build may run one kernel in both kinds of steps. Then launches and loads that part
+        the steps are the better evidence.
+        """
+        top = self._largest_replayed()
+        heavy = ~self._replay & (self._load > top + LOAD_GAP)
+        if decode[~self.drafts].all():
+            return heavy | by_gap(self._load, LOAD_GAP, WIDE_LOAD_GAP).prefills
+        if prefill[~self.drafts].all() and heavy.any():
+            return self._replay
+        return np.zeros(len(decode), bool)
+
+    def _largest_replayed(self) -> float:
+        """The largest load of a step that is replayed from a graph; NaN without any."""
+        loads = self._load[self._replay & ~self.drafts & ~np.isnan(self._load)]
+        return float(loads.max()) if len(loads) else np.nan
 
     def _by_launches(self) -> None:
         """By graphs: decode steps are replayed, as far as graphs were captured for them."""
         self.verdicts.settle(self._replay, LAUNCHES, REPLAY, prefills=False)
-        replayed = self._load[self._replay & ~self.drafts]
-        replayed = replayed[~np.isnan(replayed)]
-        if len(replayed):
-            largest = float(replayed.max())
-            other = (self._load <= largest) | (self._load > largest + LOAD_GAP)
-            self.verdicts.settle(other & ~self._replay, LAUNCHES, NO_REPLAY, prefills=True)
+        largest = self._largest_replayed()
+        other = (self._load <= largest) | (self._load > largest + LOAD_GAP)
+        self.verdicts.settle(other & ~self._replay, LAUNCHES, NO_REPLAY, prefills=True)
 
     def _by_tiles(self) -> None:
         """By tiles of matrix products, unless steps that are known contradict."""
