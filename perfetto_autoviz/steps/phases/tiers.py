@@ -32,7 +32,7 @@ from perfetto_autoviz.steps.phases.verdicts import (
     TILES,
     Verdicts,
 )
-from perfetto_autoviz.steps.phases.work import Floats, Work
+from perfetto_autoviz.steps.phases.work import Flags, Floats, Work
 
 TOKENS_PER_REQUEST = 0.95
 SIZE_GROUPS = 0.85
