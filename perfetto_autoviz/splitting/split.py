@@ -146,13 +146,12 @@ def cut(
     except OSError as error:
         raise UsageError(f"can't write {error.filename}: {error.strerror or error}") from error
     selected = selection.by_output(len(windows))
+    rows = _rows_by_output(iterations, stretches, len(windows))
     return [
-        Cut(
-            window,
-            numbered[number],
-            contents_of(index, selected[number], _rows_of(iterations, stretches, number)),
+        Cut(window, target, contents_of(index, events, iterations_there))
+        for window, target, events, iterations_there in zip(
+            windows, targets, selected, rows, strict=True
         )
-        for number, window in enumerate(windows)
     ]
 
 
@@ -185,11 +184,10 @@ def _stretches(windows: Sequence[Window], iterations: Iterations) -> list[Stretc
     ]
 
 
-def _rows_of(iterations: Iterations, stretches: Sequence[Stretch], output: int) -> pd.DataFrame:
-    places = [
-        place
-        for each in stretches
-        if each.output == output
-        for place in range(each.first, each.last + 1)
-    ]
-    return iterations.rows.iloc[places]
+def _rows_by_output(
+    iterations: Iterations, stretches: Sequence[Stretch], outputs: int
+) -> list[pd.DataFrame]:
+    places: list[list[int]] = [[] for _ in range(outputs)]
+    for each in stretches:
+        places[each.output] += range(each.first, each.last + 1)
+    return [iterations.rows.iloc[rows] for rows in places]

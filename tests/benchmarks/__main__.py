@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.benchmarks.bench_split import broken_splits, measure_split, split_table
 from tests.benchmarks.measure import Case, JobError, Outcome, measure, run
 from tests.benchmarks.verdict import broken, outcome_table, reader_table
 
@@ -34,11 +35,15 @@ def main() -> int:
         outcomes = [_measured(e, case, folder, options.repeat) for e in engines for case in cases]
         largest_gzip = max((case for case in cases if case.gzipped), key=lambda case: case.events)
         readers, _ = run(engines[0], "readers", folder / largest_gzip.file_name)
+        capture = folder / largest_gzip.file_name
+        splits = [measure_split(e, capture, folder / e, options.repeat) for e in engines]
     readers.pop("peak_bytes")
     _say(f"\n{outcome_table(outcomes)}\n")
     _say(f"Readers, on {largest_gzip.events:,} events:\n")
     _say(reader_table({name: float(value) for name, value in readers.items()}))
-    return _judge(outcomes)
+    for split in splits:
+        _say(f"\nSplitting, on {largest_gzip.events:,} events:\n\n{split_table(split)}")
+    return _judge([*broken(outcomes), *(line for each in splits for line in broken_splits(each))])
 
 
 def _options() -> argparse.Namespace:
@@ -73,8 +78,7 @@ def _measured(engine: str, case: Case, folder: Path, repeat: int) -> Outcome:
     return outcome
 
 
-def _judge(outcomes: Sequence[Outcome]) -> int:
-    lines = list(broken(outcomes))
+def _judge(lines: Sequence[str]) -> int:
     for line in lines:
         _say(f"\nBROKEN: {line}")
     return 1 if lines else 0

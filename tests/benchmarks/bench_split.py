@@ -53,6 +53,7 @@ class SplitOutcome:
 
 def measure_split(engine: str, capture: Path, folder: Path, repeat: int) -> SplitOutcome:
     """Measures one window and all windows of a capture."""
+    folder.mkdir(exist_ok=True)
     bare, one, every, rates, peaks, files = [], [], [], [], [], 0
     for turn in range(repeat):
         bare.append(run(engine, "bare", capture)[1])

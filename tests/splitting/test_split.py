@@ -16,7 +16,7 @@ import pytest
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.synth.truth import read_truth
 from tests.conftest import ROOT
-from tests.live import open_fresh
+from tests.live import bare_engine, open_fresh
 from tests.splitting.conftest import Cutter
 
 TRACES = ROOT / "traces"
@@ -157,6 +157,18 @@ def test_steps_inside_a_step_are_cut_by_their_level(
         # Its own graph and what is around it, but not the graphs beside it.
         assert sum(text.startswith("## Call CompiledFxGraph") for text in texts) == 1
         assert any(text.startswith("execute_diffusion") for text in texts)
+
+
+def test_a_plain_trace_processor_reads_all_of_a_cut(cutter: Cutter, tmp_path: Path) -> None:
+    (file,) = cutter(SYNTHETIC["vllm-gptoss20b"], iterations="2-3")["files"]
+    cut = tmp_path / "cuts" / file["file"]
+    events = Counter(event["ph"] for event in _events(cut))
+    with bare_engine(cut, package=False) as engine:
+        loaded = engine.query("SELECT count() AS slices FROM slice")["slices"].iloc[0]
+        arrows = engine.query("SELECT count() AS arrows FROM flow")["arrows"].iloc[0]
+        lost = engine.query("SELECT name FROM stats WHERE severity != 'info' AND value > 0")
+    assert (loaded, arrows) == (events["X"], events["f"])
+    assert lost.empty, lost
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)
