@@ -14,6 +14,9 @@ from perfetto_autoviz.errors import UsageError
 MARK = "summary.json"
 """The file whose entry ``files`` lists all that is ours in a folder."""
 
+KIND = "perfetto_autoviz comparison"
+"""What that file calls itself."""
+
 
 def check_folder(out: Path, inputs: Sequence[Path], *, force: bool) -> None:
     """Makes sure, before any work, that results may be written to a folder.
@@ -47,6 +50,7 @@ def written_whole(out: Path) -> Iterator[Path]:
     Args:
         out: the output; what it holds is replaced.
     """
+    out = out.resolve()
     beside = out.with_name(f".{out.name}.{os.getpid()}.part")
     before = out.with_name(f".{out.name}.{os.getpid()}.old")
     beside.mkdir(parents=True)
@@ -75,8 +79,17 @@ def files_below(folder: Path) -> list[str]:
 
 def _strange(out: Path) -> str | None:
     """A file in the folder that no comparison wrote there."""
-    try:
-        listed = json.loads((out / MARK).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        listed = []
+    listed = _listed(out / MARK)
     return next((name for name in files_below(out) if name not in listed), None)
+
+
+def _listed(mark: Path) -> list[str]:
+    """The files that a summary of ours names."""
+    try:
+        found = json.loads(mark.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    if not isinstance(found, dict) or found.get("kind") != KIND:
+        return []
+    files = found.get("files")
+    return files if isinstance(files, list) else []

@@ -10,13 +10,11 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
+from perfetto_autoviz.comparison.folder import KIND
 from perfetto_autoviz.comparison.result import Comparison, PairComparison
 from perfetto_autoviz.reports.comparison.changes import Change, largest_changes
 from perfetto_autoviz.reports.comparison.tables import rank_spread
 from perfetto_autoviz.steps.compare import Build, Loop, Match
-
-KIND = "perfetto_autoviz comparison"
-"""What tells a summary of ours from any other."""
 
 
 def document(comparison: Comparison) -> dict[str, Any]:

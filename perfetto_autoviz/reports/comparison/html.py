@@ -8,12 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-_UNSEEN = dict.fromkeys(
-    # Control characters, and what reverses or hides text: a name could pretend to be another.
-    [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F),
-     *range(0x2060, 0x2070), 0xFEFF],
-    "\N{REPLACEMENT CHARACTER}",
-)  # fmt: skip
+from perfetto_autoviz.reports.comparison.words import visible
 
 
 @dataclass(frozen=True)
@@ -48,7 +43,7 @@ class Cell:
 
 def escape(text: str) -> str:
     """Text for an element or a quoted attribute, each character visible."""
-    return html.escape(text.translate(_UNSEEN), quote=True)
+    return html.escape(visible(text), quote=True)
 
 
 def element(tag: str, text: str, **attributes: str) -> str:

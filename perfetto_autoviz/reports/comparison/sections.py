@@ -314,8 +314,8 @@ def scores(comparison: Comparison) -> str:
         numbers = [row[f"{key}_{what}"] for key in KEYS for what in _PARTS]
         rows.append(
             [
-                Cell(row["a"]),
-                Cell(row["b"]),
+                Cell(row["pattern_a"]),
+                Cell(row["pattern_b"]),
                 *(Cell(f"{number:.3g}", number) for number in numbers),
                 *(Cell("yes" if row[name] else "") for name in ("greedy", "optimal")),
             ]

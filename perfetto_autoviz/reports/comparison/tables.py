@@ -11,39 +11,48 @@ from perfetto_autoviz.comparison.stored import comparison_frames
 from perfetto_autoviz.relations import MATCH
 from perfetto_autoviz.steps.compare import Timing, edits_frame, pairs_frame
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t")
 """How a cell starts that a spreadsheet would run; kernels are named by whoever wrote them."""
 
 
 def csv_text(frame: pd.DataFrame) -> str:
     """CSV with a header, in which no text is a formula."""
-    texts = frame.select_dtypes(include=object)
-    safe = frame.assign(**{str(name): texts[name].map(_safe) for name in texts})
+    texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
+    safe = frame.assign(**{str(name): frame[name].map(_safe) for name in texts})
     return str(safe.to_csv(index=False, lineterminator="\n"))
 
 
 def _safe(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    if not isinstance(value, str):
+        return value
+    # A carriage return isn't quoted, and would start a row.
+    line = value.replace("\r", " ")
+    return f"'{line}" if line.startswith(_FORMULA) else line
 
 
 def matches_table(comparison: Comparison) -> pd.DataFrame:
     """One row per pair of partners: all scores, and how the time changed."""
     found = comparison_frames(comparison, "A")[MATCH.name].drop(columns="id")
-    scores = pairs_frame(comparison.a, comparison.b, comparison.scores)
-    scores = scores.rename(columns={"a": "pattern_a", "b": "pattern_b"})
-    return found.merge(scores, on=["pattern_a", "pattern_b"], how="left", sort=False)
+    return found.merge(_scores(comparison), on=["pattern_a", "pattern_b"], how="left", sort=False)
 
 
 def pairs_table(comparison: Comparison) -> pd.DataFrame:
     """One row per pair of patterns, the most alike first, and who takes it for partners."""
-    frame = pairs_frame(comparison.a, comparison.b, comparison.scores)
+    frame = _scores(comparison)
     for name in ("greedy", "optimal"):
         taken = {
             (comparison.a.loops[match.a].name, comparison.b.loops[match.b].name)
             for match in getattr(comparison.matching, name)
         }
-        frame[name] = [int(ab in taken) for ab in zip(frame["a"], frame["b"], strict=True)]
+        frame[name] = [
+            int(ab in taken) for ab in zip(frame["pattern_a"], frame["pattern_b"], strict=True)
+        ]
     return frame
+
+
+def _scores(comparison: Comparison) -> pd.DataFrame:
+    frame = pairs_frame(comparison.a, comparison.b, comparison.scores)
+    return frame.rename(columns={"a": "pattern_a", "b": "pattern_b"})
 
 
 def operations_table(pair: PairComparison) -> pd.DataFrame:
@@ -53,7 +62,7 @@ def operations_table(pair: PairComparison) -> pd.DataFrame:
 
 def edits_table(pair: PairComparison) -> pd.DataFrame:
     """The edit script."""
-    return edits_frame(pair.script)
+    return edits_frame(pair.script).rename(columns={"a": "ops_a", "b": "ops_b"})
 
 
 def timing_table(pair: PairComparison) -> pd.DataFrame:

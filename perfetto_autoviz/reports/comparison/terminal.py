@@ -19,6 +19,7 @@ from perfetto_autoviz.reports.comparison.words import (
     remarks,
     signed,
     sure_words,
+    visible,
 )
 from perfetto_autoviz.reports.text import plural, share
 from perfetto_autoviz.steps.compare import KEYS
@@ -52,7 +53,7 @@ def _build(name: str, info: BuildInfo, patterns: int) -> Text:
         f"{inside} of them in {plural(patterns, 'pattern')}",
     ]
     known = " · ".join(fact for fact in facts if fact)
-    return Text.assemble((f"{name}  {info.label}", "bold"), f"  {known}")
+    return Text.assemble((f"{name}  {visible(info.label)}", "bold"), f"  {known}")
 
 
 def _matches(pairs: Sequence[PairComparison]) -> Table:

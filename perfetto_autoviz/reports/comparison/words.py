@@ -16,8 +16,19 @@ _BETWEEN: Mapping[str, str] = {
     "idle": "no kernel of the run runs",
     "overlap": "kernels run at once",
 }
+_UNSEEN = dict.fromkeys(
+    # Control characters, and what reverses or hides text: a name could pretend to be another.
+    [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F),
+     *range(0x2060, 0x2070), 0xFEFF],
+    "\N{REPLACEMENT CHARACTER}",
+)  # fmt: skip
 _MOST_NAMED = 8
 _MOST_OPERATIONS = 4
+
+
+def visible(text: str) -> str:
+    """A name as it may be shown: without what steers a terminal or turns text around."""
+    return text.translate(_UNSEEN)
 
 
 def signed(ns: float) -> str:
@@ -65,7 +76,7 @@ def operations_words(change: Change, *, short: bool = False) -> str:
     if change.kind in _BETWEEN:
         return _BETWEEN[change.kind]
     sides = [
-        listed(map(short_label, ops) if short else ops, _MOST_OPERATIONS, " + ")
+        visible(listed(map(short_label, ops) if short else ops, _MOST_OPERATIONS, " + "))
         for ops in (change.ops_a, change.ops_b)
     ]
     return sides[0] if sides[0] == sides[1] else " → ".join(side for side in sides if side)
@@ -85,7 +96,7 @@ def bar_words(bar: Bar) -> str:
         "rest": f"{plural(bar.operations, 'other operation')}",
         **{kind: f"{kind}: {meaning}" for kind, meaning in _BETWEEN.items()},
     }
-    return words.get(bar.kind, bar.label)
+    return words.get(bar.kind, visible(bar.label))
 
 
 def remarks(comparison: Comparison) -> Iterator[str]:
