@@ -251,11 +251,16 @@ def _together(passed: Ints, one: Ints) -> Bools:
 
 def _starts(line: Line, beats: Ints) -> Ints:
     """Recordings start between two steps; if this one didn't, a long gap tells where they do."""
-    first: Ints = beats[np.argmin(beats[:, 0])]
+    order = np.argsort(beats[:, 0], kind="stable")
+    first: Ints = beats[order[0]]
     if first[0] == 0:
         return first
     by_gap = _longest_gaps(line, beats)
-    return first if by_gap is None else by_gap
+    if by_gap is not None:
+        return by_gap
+    inside = line.inside_replay()[beats[order]].mean(axis=1)
+    between: Ints = beats[order[int(np.argmax(inside <= WHOLE_GRAPH))]]
+    return between
 
 
 def _longest_gaps(line: Line, beats: Ints) -> Ints | None:
@@ -272,9 +277,9 @@ def _longest_gaps(line: Line, beats: Ints) -> Ints | None:
 
 
 def _stop(starts: Ints, beats: Ints, size: int) -> int:
-    """After as many activities as steps usually have behind their last token."""
-    last = beats[:, -1].max()
-    behind = [
-        int(start - beats[beats < start].max()) for start in starts[1:] if (beats < start).any()
-    ]
-    return min(size, max(int(last), int(starts[-1])) + max(behind, default=1))
+    """After as many activities as steps have at most behind the token that is seen last."""
+    token = beats[int(beats[:, -1].argmax())]
+    following = np.searchsorted(starts, token, side="right")
+    known = following < len(starts)
+    behind = starts[following[known]] - token[known]
+    return min(size, max(int(token[-1]) + int(behind.max(initial=1)), int(starts[-1]) + 1))

@@ -63,6 +63,8 @@ class Units:
                 return "what recurs has no attention in each of its units"
             if self._share_of_time(number >= MIN_ATTENTIONS) < MOST:
                 return "what recurs has one attention each, as the layers of a single step do"
+            if framed:
+                return None
         elif not framed and not self._repeats_inside():
             return "what recurs repeats little inside, as the layers of a single step do"
         return None if self.recur() else "what recurs never does the same twice"
