@@ -1,51 +1,50 @@
-"""The runs of a capture, or of a copy with anomalies, as the anomaly tests see them."""
+"""The runs of a capture, or of a copy with anomalies, and what is found among them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from perfetto_autoviz.evaluation.frames import analysed
-from perfetto_autoviz.steps import Frames, Options
-from perfetto_autoviz.steps.anomalies.baseline import Baseline, baseline
+from perfetto_autoviz.evaluation.judged import methods
+from perfetto_autoviz.evaluation.score import Found
+from perfetto_autoviz.steps import Frames
 from perfetto_autoviz.steps.anomalies.cells import run_sets
-from perfetto_autoviz.steps.anomalies.context import RunContext, read_context
-from perfetto_autoviz.steps.anomalies.groups import Groups, group_runs
-from perfetto_autoviz.steps.anomalies.runs import AllRuns, RunMatrix, read_runs
+from perfetto_autoviz.steps.anomalies.findings import Findings, find
+from perfetto_autoviz.steps.anomalies.model import Model
+from perfetto_autoviz.steps.anomalies.runs import RunMatrix
 from perfetto_autoviz.steps.anomalies.values import RunSet
 from perfetto_autoviz.steps.intervals import Ints
 
 
-@dataclass(frozen=True)
 class Analysis:
-    """All runs of all ranks.
+    """All runs of all ranks, and what their durations say.
 
     Attributes:
-        runs: the runs.
-        context: the steps they're in.
-        groups: which of them may be compared.
-        baseline: what their durations say.
+        durations: the findings of the baseline alone.
     """
 
-    runs: AllRuns
-    context: RunContext
-    groups: Groups
-    baseline: Baseline
+    def __init__(self, frames: Mapping[int, Frames]) -> None:
+        """Takes the frames of each rank as `frames.analysed` makes them."""
+        self._frames = frames
+        self.durations: Findings = find(frames)
 
-    @classmethod
-    def of(cls, bases: Mapping[int, Frames], options: Options) -> Analysis:
-        """Goes the whole way from activities to runs; see `frames.base_frames`."""
-        frames = analysed(bases, options)
-        runs = read_runs(frames)
-        context = read_context(frames, runs.table)
-        groups = group_runs(runs.table, context)
-        return cls(runs, context, groups, baseline(runs.table, groups))
+    @property
+    def names(self) -> Mapping[int, str]:
+        """Name of each pattern by its id."""
+        return self.durations.runs.names
 
     def run_set(self, pattern: int) -> RunSet:
-        """The runs of a pattern."""
-        return run_sets(self.runs, self.context, self.groups, self.baseline, pattern)
+        """The runs of a pattern as a model reads them."""
+        found = self.durations
+        return run_sets(found.runs, found.context, found.groups, found.baseline, pattern)
+
+    def judged(self, ops: tuple[str, ...], model: Model | None) -> dict[int, Found]:
+        """By pattern what each method says of its runs, of those with these operations."""
+        tests = find(self._frames, models={ops: model}) if model else self.durations
+        matrices = ((pattern, tests.runs.matrix(pattern)) for pattern in self.names)
+        same = [pattern for pattern, matrix in matrices if matrix.ops == ops]
+        return {pattern: methods(self.durations, tests, pattern) for pattern in same}
 
 
 def activities_of(matrix: RunMatrix, row: int) -> Ints:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from perfetto_autoviz.evaluation.analysis import Analysis
-from perfetto_autoviz.evaluation.judged import judged
+from perfetto_autoviz.evaluation.frames import analysed
+from perfetto_autoviz.evaluation.judged import methods
 from perfetto_autoviz.evaluation.labels import Label
 from perfetto_autoviz.evaluation.rates import Rate
 from perfetto_autoviz.evaluation.score import METHODS, Found, Tally, outcomes, untouched
-from perfetto_autoviz.evaluation.split import halves
-from perfetto_autoviz.evaluation.trial import PatternTrial, Trial, fitted
+from perfetto_autoviz.evaluation.trial import PatternTrial, Trial
 from perfetto_autoviz.steps import Frames, Options
+from perfetto_autoviz.steps.anomalies.findings import find
 
 ALL_PATTERNS = "all patterns"
 
@@ -23,10 +21,9 @@ def try_labels(
 ) -> Trial:
     """Scores the findings in captures against labels.
 
-    What is normal is learned from the captures themselves, as they are: from half of the runs,
-    with thresholds from the others, as whoever analyses them would. An abnormal run is found if
-    a run of any pattern is flagged in its place; a flagged run that has no time in common with
-    an abnormal one is a false alarm.
+    The captures are analysed as whoever has them would: a model is trained on them as they are,
+    anomalies included. An abnormal run is found if a run of any pattern is flagged in its
+    place; a flagged run that has no time in common with an abnormal one is a false alarm.
 
     Args:
         bases: by rank what the analysis starts from; see `frames.base_frames`.
@@ -34,20 +31,17 @@ def try_labels(
         labels: what is known.
         seed: of everything random.
     """
-    analysis = Analysis.of(bases, options)
-    tally, found, counts = Tally(), [], np.zeros(3, np.int64)
-    for pattern in analysis.runs.names:
-        runs = analysis.run_set(pattern)
-        split = halves(runs.step, runs.cell, seed)
-        one = judged(analysis, runs, fitted(runs, split, seed))
-        found.append(one)
-        counts += [len(runs), len(split.train), len(split.threshold)]
+    frames = analysed(bases, options)
+    durations, tests = find(frames), find(frames, autoencoder=True, seed=seed)
+    found = [methods(durations, tests, pattern) for pattern in tests.runs.names]
+    tally = Tally(outcomes(labels, found))
+    for one in found:
         _count_alarms(tally, labels, one)
-    tally.outcomes = outcomes(labels, found)
-    judgeable = {m: sum(int(one.findings[m].judged.sum()) for one in found) for m in METHODS}
-    total, train, threshold = counts.tolist()
-    summary = PatternTrial(ALL_PATTERNS, 0, total, train, threshold, total, judgeable, 1, ())
-    return Trial([summary], [tally])
+    count = sum(len(one.ts) for one in found)
+    judged = {m: sum(int(one.findings[m].judged.sum()) for one in found) for m in METHODS}
+    return Trial(
+        [PatternTrial(ALL_PATTERNS, 0, count, count, count, count, judged, 1, ())], [tally]
+    )
 
 
 def _count_alarms(tally: Tally, labels: Sequence[Label], found: Found) -> None:

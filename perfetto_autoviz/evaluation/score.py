@@ -164,7 +164,7 @@ def _right(label: Label, blamed: Sequence[Blamed]) -> tuple[bool | None, bool | 
 def _is_culprit(label: Label, blamed: Blamed) -> bool:
     if label.culprits:
         return blamed.kernel in label.culprits
-    return blamed.op == label.op and blamed.channel == "sequence"
+    return blamed.op == label.op and blamed.channel == "order"
 
 
 def _rows_at(label: Label, found: Found) -> Ints:

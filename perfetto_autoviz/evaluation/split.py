@@ -39,15 +39,6 @@ def split_runs(step: Ints, cell: NDArray[np.object_], seed: int) -> Split:
         cell: kind of step that a run is judged within.
         seed: of the split.
     """
-    return _split(step, cell, (TRAIN, TRAIN + THRESHOLD), seed)
-
-
-def halves(step: Ints, cell: NDArray[np.object_], seed: int) -> Split:
-    """The same without test runs: half of the runs train, half set thresholds."""
-    return _split(step, cell, (0.5, 1.0), seed)
-
-
-def _split(step: Ints, cell: NDArray[np.object_], ends: tuple[float, float], seed: int) -> Split:
     alone = step < 0
     unit = np.where(alone, step.max(initial=0) + 1 + np.arange(len(step)), step)
     units, first, of = np.unique(unit, return_index=True, return_inverse=True)
@@ -56,7 +47,7 @@ def _split(step: Ints, cell: NDArray[np.object_], ends: tuple[float, float], see
     rng = np.random.default_rng([seed, 1])
     for name in np.unique(kind).tolist():
         own = rng.permutation(np.flatnonzero(kind == name))
-        bounds = np.rint(np.array(ends) * len(own)).astype(np.int64)
+        bounds = np.rint(np.array([TRAIN, TRAIN + THRESHOLD]) * len(own)).astype(np.int64)
         part[own[bounds[0] :]] = 1
         part[own[bounds[1] :]] = 2
     row = part[of.ravel()]

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from perfetto_autoviz.evaluation.analysis import Analysis, activities_of
-from perfetto_autoviz.evaluation.frames import ACTIVITY, with_anomalies
-from perfetto_autoviz.evaluation.judged import judged
+from perfetto_autoviz.evaluation.frames import ACTIVITY, analysed, with_anomalies
 from perfetto_autoviz.evaluation.labels import Label, injected_labels
 from perfetto_autoviz.evaluation.plan import Plan, Target, Work, draw
 from perfetto_autoviz.evaluation.rates import Rate
@@ -113,9 +112,9 @@ def try_capture(
         settings: see there.
         progress: told what is done.
     """
-    clean = Analysis.of(bases, options)
+    clean = Analysis(analysed(bases, options))
     trial = Trial()
-    for pattern, name in clean.runs.names.items():
+    for pattern, name in clean.names.items():
         if settings.patterns and name not in settings.patterns:
             continue
         one = _PatternTrial(bases, options, settings, clean, pattern)
@@ -144,7 +143,8 @@ class _PatternTrial:
         self.runs = clean.run_set(pattern)
         self.split = split_runs(self.runs.step, self.runs.cell, settings.seed)
         self.model = fitted(self.runs, self.split, settings.seed)
-        self.found = judged(clean, self.runs, self.model)
+        self.ops = self.runs.matrix.ops
+        self.found = clean.judged(self.ops, self.model)[pattern]
         self.methods = [m for m in METHODS if self._judged(m).any()]
         # A run that no method can judge proves nothing of any.
         strictest = self.methods[-1] if self.methods else METHODS[0]
@@ -230,14 +230,11 @@ class _PatternTrial:
             if own:
                 bases[rank], injected = with_anomalies(base, own)
                 labels += injected_labels(base[ACTIVITY], own, injected)
-        copy = Analysis.of(bases, self.options)
-        ops = self.runs.matrix.ops
-        same = [pattern for pattern in copy.runs.names if copy.runs.matrix(pattern).ops == ops]
-        return labels, [judged(copy, copy.run_set(pattern), self.model) for pattern in same]
+        copy = Analysis(analysed(bases, self.options))
+        return labels, [*copy.judged(self.ops, self.model).values()]
 
 
 def fitted(runs: RunSet, split: Split, seed: int) -> Model | None:
     """The model of a pattern, learned from some runs, with thresholds set on others."""
-    train = split.train[runs.normal[split.train]]
-    model = fit_model(runs, train, seed)
+    model = fit_model(runs, split.train, seed)
     return None if model is None else with_thresholds(model, runs, split.threshold)

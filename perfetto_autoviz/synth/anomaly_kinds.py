@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["spike", "stall", "swap", "drift", "missing", "extra", "slow_collective"]
-Channel = Literal["run time", "idle time", "sequence"]
+Channel = Literal["run time", "idle time", "order"]
 
 KINDS: tuple[Kind, ...] = (
     "spike",
@@ -34,10 +34,10 @@ WORDS: Mapping[Kind, str] = {
 CHANNELS: Mapping[Kind, Channel | None] = {
     "spike": "run time",
     "stall": "idle time",
-    "swap": "sequence",
+    "swap": "order",
     "drift": None,
-    "missing": "sequence",
-    "extra": "sequence",
+    "missing": "order",
+    "extra": "order",
     "slow_collective": "run time",
 }
 """What is wrong with the culprit; a drift has none."""

@@ -52,7 +52,7 @@ reader ignores what it does not know:
                 last end of the abnormal run, here a layer), ``culprits`` (device activities to
                 blame, any of which is right: objects with ``ts``, and ``dur``, ``stream`` and
                 ``correlation`` as far as they are known; empty for none), ``name`` (kernel to
-                blame that did not run, or null), ``channel`` (run time, idle time, sequence, or
+                blame that did not run, or null), ``channel`` (run time, idle time, order, or
                 null)
 """
 

@@ -21,7 +21,7 @@ from perfetto_autoviz.evaluation.score import (
 )
 
 SPIKE = Label("spike", 0, 1_000, 100, "gemm", "run time", culprits=(17,), op=None)
-MISSING = replace(SPIKE, kind="missing", culprits=(), op="norm", channel="sequence")
+MISSING = replace(SPIKE, kind="missing", culprits=(), op="norm", channel="order")
 DRIFT = replace(SPIKE, kind="drift", culprits=(), channel=None)
 
 
@@ -68,8 +68,8 @@ def test_what_is_found_but_not_flagged_is_missed() -> None:
         (SPIKE, Blamed(17, "gemm", "idle time"), True, False),
         (SPIKE, Blamed(16, "gemm", "run time"), False, False),
         (replace(SPIKE, culprits=(16, 17)), Blamed(16, "a", "run time"), True, True),
-        (MISSING, Blamed(-1, "norm", "sequence"), True, True),
-        (MISSING, Blamed(-1, "gemm", "sequence"), False, False),
+        (MISSING, Blamed(-1, "norm", "order"), True, True),
+        (MISSING, Blamed(-1, "gemm", "order"), False, False),
         (MISSING, Blamed(17, "norm", "run time"), False, False),
         (replace(SPIKE, channel=None), Blamed(17, "gemm", "run time"), True, None),
         (DRIFT, Blamed(17, "gemm", "run time"), None, None),

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfetto_autoviz.evaluation.split import halves, split_runs
+from perfetto_autoviz.evaluation.split import split_runs
 
 STEPS = np.repeat(np.arange(40), 12)
 KINDS = np.where(STEPS % 4 == 0, "prefill", "decode").astype(object)
@@ -41,9 +41,3 @@ def test_the_seed_decides() -> None:
     same, other = (split_runs(STEPS, KINDS, seed) for seed in (1, 2))
     assert same.test.tolist() == split_runs(STEPS, KINDS, seed=1).test.tolist()
     assert same.test.tolist() != other.test.tolist()
-
-
-def test_halves_test_nothing() -> None:
-    split = halves(STEPS, KINDS, seed=0)
-    assert len(split.test) == 0
-    assert len(split.train) == len(split.threshold) == len(STEPS) / 2
