@@ -26,7 +26,7 @@ from perfetto_autoviz.ingest.repair import OVERLAPS, Plan, Repair, make_plan, re
 from perfetto_autoviz.ingest.rewrite import rewrite
 from perfetto_autoviz.ingest.sniff import BOM
 from perfetto_autoviz.ingest.source import Source, locate
-from perfetto_autoviz.ingest.unpack import BLOCK, Progress
+from perfetto_autoviz.ingest.unpack import BLOCK, GzipProblem, Progress
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def scan_capture(
         sha256 = stream.sha256()
         unpacked, problem = stream.size, stream.problem
     surroundings = read_surroundings(reader.preamble, reader.trailer, bare=reader.bare)
-    faults = _all_faults(reader, surroundings, noted, problem)
+    faults = _all_faults(reader, surroundings, noted)
     table = columns.table()
     plan, repairs = make_plan(columns, table, drops_overlaps=drops_overlaps)
     counts = columns.counts()
@@ -233,7 +233,7 @@ def scan_capture(
         metadata=describe(
             {**surroundings.before, **surroundings.after}, _kernels_by_device(columns, table)
         ),
-        repairs=(*reading_repairs(*faults), *repairs),
+        repairs=(*_gzip_repairs(problem), *reading_repairs(*faults), *repairs),
         left_out=tuple(sorted(columns.left_out)),
         annotations=source.annotations(),
         _source=source,
@@ -254,14 +254,16 @@ def _without_bom(blocks: Iterable[bytes], noted: Counter[str] | None = None) -> 
         yield block
 
 
+def _gzip_repairs(problem: GzipProblem | None) -> tuple[Repair, ...]:
+    return (Repair(problem.kind, 1, problem.detail),) if problem else ()
+
+
 def _all_faults(
-    reader: EventReader, surroundings: Surroundings, noted: Counter[str], problem: str | None
+    reader: EventReader, surroundings: Surroundings, noted: Counter[str]
 ) -> tuple[Counter[str], Counter[str]]:
     """Everything mended or lost while reading: how often, and how many bytes."""
     counts = reader.faults.counts + noted + Counter(surroundings.mended)
     lost = Counter(reader.faults.bytes_lost)
-    if problem is not None:
-        counts[problem] += 1
     if surroundings.lost:
         counts["unreadable_metadata"] += 1
         lost["unreadable_metadata"] += surroundings.lost
@@ -324,13 +326,11 @@ def _scan_pftrace(source: Source, progress: Progress | None) -> Capture:
     )
 
 
-def _pftrace_repairs(found: PacketCount, problem: str | None) -> tuple[Repair, ...]:
+def _pftrace_repairs(found: PacketCount, problem: GzipProblem | None) -> tuple[Repair, ...]:
     counts: Counter[str] = Counter()
     lost: Counter[str] = Counter()
-    if problem is not None:
-        counts[problem] += 1
     if found.whole < found.total:
         kind = "unreadable_events" if found.broken else "truncated"
         counts[kind] += 1
         lost[kind] = found.total - found.whole
-    return tuple(reading_repairs(counts, lost))
+    return (*_gzip_repairs(problem), *reading_repairs(counts, lost))

@@ -52,7 +52,7 @@ OLD_CPU_OP = "operator"
 _events = msgspec.json.Decoder(list[Event])
 _raw = msgspec.json.Decoder(list[msgspec.Raw])
 # An even number of backslashes before it: \\ud83d is a backslash and five letters.
-_SURROGATE_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]")
+_BAD_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*\\u(?:[dD][89a-fA-F]|0000)")
 
 Unreadable = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 """What decoding text that is no clean list of events may raise."""
@@ -62,15 +62,16 @@ def read_events(text: bytes) -> list[Event]:
     """Decode comma-separated events.
 
     Raises:
-        msgspec.DecodeError: the text is malformed, a field has the wrong type, or a
-            surrogate is escaped (valid JSON, but engines fail on it).
+        msgspec.DecodeError: the text is malformed, a field has the wrong type, or an escape
+            is of a surrogate or of NUL (valid JSON, but engines fail on the one, and end the
+            text at the other).
         UnicodeDecodeError: a byte is no UTF-8.
         RecursionError: values are nested too deep.
     """
     if not text.isascii():
         text.decode()
-    if b"\\u" in text and _SURROGATE_ESCAPE.search(text):
-        raise msgspec.DecodeError("escaped surrogate")
+    if b"\\u" in text and _BAD_ESCAPE.search(text):
+        raise msgspec.DecodeError("escaped surrogate or NUL")
     return _events.decode(b"[%b]" % text)
 
 

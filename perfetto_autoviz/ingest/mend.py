@@ -27,7 +27,9 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _GOOD_ESCAPE = re.compile(r'["\\/bfnrt]|u[0-9a-fA-F]{4}')
 # The first branch passes over other escapes: \\ud83d is a backslash and five letters.
 _SURROGATES = re.compile(r"\\[^u]|((?:\\u[dD][89a-fA-F][0-9a-fA-F]{2})+)")
-_CONTROL = re.compile(r"[\x00-\x1f]")
+# Engines end a text at a NUL: "name": "gemm\u0000tail" would be read as gemm.
+_NUL = re.compile(r"\\[^u]|(\x00|\\u0000)", re.DOTALL)
+_CONTROL = re.compile(r"[\x01-\x1f]")
 _CONTROL_OUTSIDE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]+")
 # A kernel argument of 0/0 in C++ iostreams: {"blocks per SM": nan} or -nan, inf, NaN, Infinity
 _NON_FINITE = re.compile(r"(?<![\w.])[+-]?(?:nan|inf(?:inity)?)(?![\w.])", re.IGNORECASE)
@@ -89,6 +91,8 @@ def _mend_outside(text: str, counts: Counts) -> str:
 
 def _mend_string(text: str, counts: Counts) -> str:
     """Mend one string, its quotes included."""
+    if "\0" in text or "\\u0000" in text:
+        text = _NUL.sub(lambda match: _replace_nul(match, counts), text)
     text, found = _CONTROL.subn(lambda match: f"\\u{ord(match.group()):04x}", text)
     counts["control_characters"] += found
     if "\\" not in text:
@@ -102,6 +106,13 @@ def _mend_string(text: str, counts: Counts) -> str:
         counts["invalid_escapes"] += 1
         text = _ESCAPE.sub(_escape_bad_backslash, text)
     return _SURROGATES.sub(lambda match: _join_surrogates(match, counts), text)
+
+
+def _replace_nul(match: re.Match[str], counts: Counts) -> str:
+    if match.group(1) is None:
+        return match.group()
+    counts["nul_characters"] += 1
+    return "\N{REPLACEMENT CHARACTER}"
 
 
 def _escape_backslash(match: re.Match[str]) -> str:

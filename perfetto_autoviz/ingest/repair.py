@@ -234,6 +234,7 @@ def _clip_long_kernels(table: Table, plan: Plan, repairs: list[Repair]) -> None:
 _READING = {
     "bom": "the byte order mark was taken away",
     "control_characters": "control characters were escaped, or blanked outside of text",
+    "nul_characters": "NUL characters, at which engines end a text, were replaced",
     "invalid_utf8": "bytes that are no UTF-8 were replaced",
     "surrogate_escapes": "escaped surrogates were written as the characters they stand for",
     "non_finite_numbers": "NaN and infinite numbers became null",
@@ -246,9 +247,6 @@ _READING = {
 _LOSSES = {
     "unreadable_events": "events that are no JSON were left away",
     "truncated": "the file ends early: its last event is cut off",
-    "truncated_gzip": "the gzip file ends early: what it still holds was kept",
-    "damaged_gzip": "the gzip file is damaged: what comes before the damage was kept",
-    "padded_gzip": "what follows the end of the packed data was ignored",
     "unclosed": "the trace is not closed at its end",
     "unreadable_metadata": "metadata around the events could not be read",
     "trailing_garbage": "text behind the end of the trace was ignored",

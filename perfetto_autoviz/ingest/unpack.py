@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import IO
 
 from isal import isal_zlib
@@ -27,12 +28,23 @@ GzipError: type[Exception] = isal_zlib.error  # type: ignore[assignment]
 Progress = Callable[[int, int], None]
 
 
+@dataclass(frozen=True)
+class GzipProblem:
+    """What is wrong with a gzip file: ``truncated_gzip``, ``damaged_gzip`` or ``padded_gzip``.
+
+    ``detail`` says in one sentence what of it was lost, as far as that can be known.
+    """
+
+    kind: str
+    detail: str
+
+
 class ByteStream:
     """Blocks of unpacked text, with what was learned about the bytes behind it.
 
     Attributes:
         size: bytes of unpacked text given out so far.
-        problem: ``truncated_gzip``, ``damaged_gzip`` or ``padded_gzip``, once that showed.
+        problem: of the gzip file, once all blocks were given out.
     """
 
     def __init__(
@@ -45,7 +57,7 @@ class ByteStream:
         self._digest = hashlib.sha256()
         self._read = 0
         self.size = 0
-        self.problem: str | None = None
+        self.problem: GzipProblem | None = None
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the text in blocks of about ``BLOCK`` bytes, the same ones in every pass."""
@@ -81,17 +93,38 @@ class ByteStream:
 
     def _inflate(self) -> Iterator[bytes]:
         inflater = Inflater()
+        unpacked = 0
         for packed in self._packed(_COMPRESSED_BLOCK):
-            yield from inflater.feed(packed)
+            for text in inflater.feed(packed):
+                unpacked += len(text)
+                yield text
             if inflater.damaged:
                 break
-        yield from inflater.finish()
+        for text in inflater.finish():
+            unpacked += len(text)
+            yield text
+        self.problem = self._judged(inflater, unpacked)
+
+    def _judged(self, inflater: Inflater, unpacked: int) -> GzipProblem | None:
+        unread = self._total - inflater.used
         if inflater.damaged:
-            self.problem = "damaged_gzip"
-        elif not inflater.whole:
-            self.problem = "truncated_gzip"
-        elif inflater.padded:
-            self.problem = "padded_gzip"
+            return GzipProblem(
+                "damaged_gzip",
+                f"the gzip file is damaged: {unpacked:,} bytes of text before the damage were"
+                f" kept, and up to {unread:,} of its {self._total:,} packed bytes given up",
+            )
+        if not inflater.whole:
+            return GzipProblem(
+                "truncated_gzip",
+                f"the gzip file ends early: all {unpacked:,} bytes of text in its {self._total:,}"
+                " packed bytes were kept; it does not tell how much is missing behind them",
+            )
+        if inflater.padded:
+            return GzipProblem(
+                "padded_gzip",
+                f"{unread:,} bytes that follow the end of the packed data were ignored",
+            )
+        return None
 
 
 class Inflater:
@@ -103,6 +136,7 @@ class Inflater:
         damaged: an error was found; nothing behind it can be read.
         whole: the last member is complete.
         padded: something else follows the last member; an engine may refuse the file for it.
+        used: bytes of the file that were inflated without an error.
     """
 
     def __init__(self) -> None:
@@ -111,6 +145,7 @@ class Inflater:
         self.padded = False
         self.damaged = False
         self.whole = False
+        self.used = 0
 
     def feed(self, packed: bytes) -> Iterator[bytes]:
         """Take in more of the file, yield the text it gives.
@@ -144,4 +179,6 @@ class Inflater:
             if text:
                 yield text
             self.whole = self._member.eof
-            data = self._member.unused_data
+            rest = self._member.unused_data
+            self.used += len(data) - len(rest)
+            data = rest

@@ -151,6 +151,26 @@ def _mended() -> list[BrokenFile]:
         ok("bom", b"\xef\xbb\xbf" + whole, 5, "bom"),
         ok("control_character", _replaced("kernel_1", b"ker\x01nel\n_1"), 5, "control_characters"),
         ok("control_character_outside", _replaced('"dur"', b'\x02"dur"'), 5, "control_characters"),
+        ok(
+            "escaped_nul",
+            _replaced("kernel_1", rb"kernel_\u00001"),
+            5,
+            "nul_characters",
+            names=("kernel_\N{REPLACEMENT CHARACTER}1",),
+        ),
+        ok(
+            "nul",
+            _replaced("kernel_1", b"kernel_\x001"),
+            5,
+            "nul_characters",
+            names=("kernel_\N{REPLACEMENT CHARACTER}1",),
+        ),
+        ok(
+            "backslash_before_u0000",
+            _replaced("kernel_1", rb"kernel_\\u00001"),
+            5,
+            names=(r"kernel_\u00001",),
+        ),
         ok("invalid_utf8", _replaced("kernel_1", b"kernel_\xff\xfe"), 5, "invalid_utf8"),
         ok("latin1", _replaced("kernel_1", "noyau_é".encode("latin-1")), 5, "invalid_utf8"),
         ok(

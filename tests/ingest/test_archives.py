@@ -103,3 +103,31 @@ def test_progress_reaches_the_end(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     scan_capture(path, drops_overlaps=False, progress=lambda *step: seen.append(step))
     assert seen[-1] == (len(PACKED), len(PACKED))
+
+
+def _details(tmp_path: Path, data: bytes) -> dict[str, str]:
+    return {repair.kind: repair.detail for repair in scan(tmp_path, "a.json.gz", data).repairs}
+
+
+def test_what_a_gzip_file_that_ends_early_lost_is_told(tmp_path: Path) -> None:
+    stored = gzip.compress(PLAIN, 0, mtime=0)  # level 0: the text as it is, behind a short head
+    head, cut = stored.index(PLAIN[:20]), len(PLAIN) * 3 // 4
+    details = _details(tmp_path, stored[: head + cut])
+    assert details["truncated_gzip"] == (
+        f"the gzip file ends early: all {cut:,} bytes of text in its {head + cut:,} packed bytes"
+        " were kept; it does not tell how much is missing behind them"
+    )
+    begun = cut - PLAIN.rindex(b'{"ph"', 0, cut)
+    assert details["truncated"] == f"the file ends early: its last event is cut off ({begun} bytes)"
+
+
+def test_what_a_damaged_or_padded_gzip_file_lost_is_told(tmp_path: Path) -> None:
+    padded = _details(tmp_path, PACKED + b"padding")
+    assert padded == {"padded_gzip": "7 bytes that follow the end of the packed data were ignored"}
+    wrong_checksum = PACKED[:-8] + bytes(4) + PACKED[-4:]
+    damaged = _details(tmp_path, wrong_checksum)["damaged_gzip"]
+    # All of the text was kept, as nothing but the checksum behind it is wrong.
+    assert damaged == (
+        f"the gzip file is damaged: {len(PLAIN):,} bytes of text before the damage were kept, and"
+        f" up to 8 of its {len(PACKED):,} packed bytes given up"
+    )
