@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     help="File to write, or folder to write to. Default: NAME.autoviz.zip beside the capture.",
 )
 @options.steps
+@options.autoencoder
 @options.light
 @options.trace_processor
 @options.as_json
@@ -39,6 +40,7 @@ def run(
     captures: tuple[str, ...],
     out: str | None,
     steps: Mapping[str, Any],
+    autoencoder: bool,
     light: bool,
     trace_processor: str | None,
     as_json: bool,
@@ -64,7 +66,7 @@ def run(
             trace_processor,
             light,
             fresh=True,
-            steps=Options(**steps),
+            steps=Options(**steps, autoencoder=autoencoder),
             progress=report,
             when_read=outputs.begin,
         )

@@ -22,6 +22,7 @@ COMMANDS = (
     "query",
     "layers",
     "patterns",
+    "anomalies",
     "compare",
     "split",
     "evaluate",

@@ -70,6 +70,12 @@ def steps(command: Callable[..., None]) -> Callable[..., None]:
     return reduce(lambda inner, option: option(inner), reversed(_STEPS), run)
 
 
+autoencoder = click.option(
+    "--autoencoder",
+    is_flag=True,
+    help="Judge runs by a small network that learns what is normal, too (takes seconds more).",
+)
+
 light = click.option(
     "--light",
     is_flag=True,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from plotly.offline import get_plotlyjs
 
@@ -25,32 +26,42 @@ _IN_SCRIPT = str.maketrans(
 
 
 def page(comparison: Comparison) -> str:
-    """The whole page as HTML.
+    """The whole page as HTML."""
+    charts = {pair.name: waterfall_chart(pair.waterfall) for pair in comparison.pairs}
+    title = f"{comparison.info_a.label} → {comparison.info_b.label}"
+    body = [element("h1", title), *_body(comparison)]
+    return whole_page(f"Comparison {title}", body, charts)
+
+
+def whole_page(title: str, body: Iterable[str], charts: Mapping[str, Any]) -> str:
+    """A page of one file that needs no network.
 
     Everything is inside it: style, scripts, data. Its content security policy names the two
     scripts by their hashes, and allows nothing to be fetched from anywhere.
+
+    Args:
+        title: of the page.
+        body: elements; a ``figure`` with ``data-chart`` is drawn when it is seen.
+        charts: ``data``, ``layout`` and ``narrow`` of each chart by name, plain values.
     """
     scripts = [get_plotlyjs(), (_HERE / "page.js").read_text(encoding="utf-8")]
     style = (_HERE / "page.css").read_text(encoding="utf-8")
-    charts = {pair.name: waterfall_chart(pair.waterfall) for pair in comparison.pairs}
-    title = f"{comparison.info_a.label} → {comparison.info_b.label}"
     head = [
         '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f'<meta http-equiv="Content-Security-Policy" content="{escape(_policy(scripts))}">',
-        element("title", f"Comparison {title}"),
+        element("title", title),
         f"<style>{style}</style>",
     ]
     data = json.dumps(charts, ensure_ascii=False, allow_nan=False).translate(_IN_SCRIPT)
-    body = [
-        element("h1", title),
-        *_body(comparison),
+    parts = [
+        *body,
         f'<script type="application/json" id="charts">{data}</script>',
         *(f"<script>{script}</script>" for script in scripts),
     ]
     return (
         f'<!DOCTYPE html>\n<html lang="en">{group("head", head)}\n'
-        f"<body>{''.join(body)}</body></html>\n"
+        f"<body>{''.join(parts)}</body></html>\n"
     )
 
 

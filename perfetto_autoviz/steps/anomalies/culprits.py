@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.anomalies.limits import KERNELS_SHOWN, LEAST_SHARE
-from perfetto_autoviz.steps.anomalies.medians import median
+from perfetto_autoviz.steps.anomalies.medians import MAD_TO_SIGMA, median
 from perfetto_autoviz.steps.anomalies.runs import Bools, RunMatrix
 from perfetto_autoviz.steps.anomalies.values import CHANNELS
 from perfetto_autoviz.steps.intervals import Ints
@@ -20,8 +21,6 @@ ORDER = "order"
 
 Floats = NDArray[np.float64]
 Kind = Literal["plain", "missing", "extra", "swapped"]
-
-_MAD_TO_SIGMA = 1.4826
 
 
 @dataclass(frozen=True)
@@ -83,16 +82,23 @@ class Normal:
         any_there = np.asarray(there.any(axis=0), bool)
         return cls(matrix, median(times, there), any_there, dur, np.asarray(expected, bool))
 
+    @cached_property
+    def _spreads(self) -> dict[tuple[int, int], float]:
+        """Those that were asked for: few, and the same ones again."""
+        return {}
+
     def spread(self, channel: int, position: int) -> float:
         """Robust standard deviation of one time."""
-        times, there = (
-            (self.matrix.run_time, self.matrix.ran)
-            if channel == 0
-            else (self.matrix.gap, self.matrix.has_idle)
-        )
-        own = times[there[:, position], position]
-        middle = self.times[channel, position]
-        return _MAD_TO_SIGMA * float(np.median(np.abs(own - middle))) if len(own) else 0.0
+        if (channel, position) not in self._spreads:
+            times, there = (
+                (self.matrix.run_time, self.matrix.ran)
+                if channel == 0
+                else (self.matrix.gap, self.matrix.has_idle)
+            )
+            own = times[there[:, position], position] - self.times[channel, position]
+            spread = MAD_TO_SIGMA * float(np.median(np.abs(own))) if len(own) else 0.0
+            self._spreads[channel, position] = spread
+        return self._spreads[channel, position]
 
 
 def by_time(matrix: RunMatrix, row: int, normal: Normal) -> list[Culprit]:
@@ -102,13 +108,24 @@ def by_time(matrix: RunMatrix, row: int, normal: Normal) -> list[Culprit]:
     side = 1 if excess >= 0 else -1
     flat = (side * found).ravel()
     culprits = []
-    for at in np.argsort(-flat, kind="stable")[:KERNELS_SHOWN].tolist():
+    for at in largest(flat, KERNELS_SHOWN):
         share = float(flat[at]) / max(abs(excess), 1)
         if flat[at] <= 0 or share < LEAST_SHARE:
             break
         channel, position = divmod(at, found.shape[1])
-        culprits.append(at_position(matrix, row, normal, channel, position, share))
+        culprits.append(at_position(matrix, row, normal, channel, position))
     return culprits
+
+
+def largest(values: Floats, count: int) -> list[int]:
+    """Indices of the largest values, the largest and then the first coming first."""
+    if len(values) > count:
+        least = np.partition(values, len(values) - count)[len(values) - count]
+        chosen = np.flatnonzero(values >= least)
+    else:
+        chosen = np.arange(len(values))
+    first = chosen[np.argsort(-values[chosen], kind="stable")][:count]
+    return [int(one) for one in first]
 
 
 def at_position(
@@ -117,15 +134,27 @@ def at_position(
     normal: Normal,
     channel: int,
     position: int,
-    share: float | None = None,
+    usual: tuple[float, float] | None = None,
     score: float | None = None,
 ) -> Culprit:
-    """The activity at a position, blamed for one of its times."""
+    """The activity at a position, blamed for one of its times.
+
+    Args:
+        matrix: the runs.
+        row: the run.
+        normal: of its group.
+        channel: index into `CHANNELS`.
+        position: in the run.
+        usual: normal time and spread in ns, if something knows better than the group.
+        score: how far from normal, in the unit of a threshold.
+    """
     times = matrix.run_time if channel == 0 else matrix.gap
-    middle = float(normal.times[channel, position])
-    excess = round(float(times[row, position]) - middle)
-    if share is None:
-        share = excess / whole if (whole := int(matrix.dur[row]) - normal.dur) else None
+    middle, spread = float(normal.times[channel, position]), normal.spread(channel, position)
+    # An idle time is never negative, and so doesn't say how far activities usually overlap.
+    if usual is not None and (channel == 0 or middle >= 0):
+        middle, spread = usual
+    excess = float(times[row, position]) - middle
+    whole = float(matrix.dur[row]) - normal.dur
     return Culprit(
         position=position,
         kernel=int(matrix.kernel[row, position]),
@@ -133,10 +162,10 @@ def at_position(
         instead=None,
         kind="plain",
         channel=CHANNELS[channel],
-        excess=excess,
-        share=share,
+        excess=round(excess),
+        share=excess / whole if whole else None,
         normal=middle,
-        spread=normal.spread(channel, position),
+        spread=spread,
         score=score,
     )
 

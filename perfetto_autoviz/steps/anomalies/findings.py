@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from perfetto_autoviz.steps.anomalies.culprits import (
     at_position,
     by_order,
     by_time,
+    largest,
 )
 from perfetto_autoviz.steps.anomalies.groups import Groups, group_runs
 from perfetto_autoviz.steps.anomalies.limits import KERNELS_SHOWN, SIGMAS, TRAINING_SHARE
@@ -202,15 +203,19 @@ def _anomaly(
         column = TESTS.index(tests[0])
         score = float(verdict.scores.table[row, column])
         threshold = float(verdict.limits[row, column])
-        slower = _slower(verdict, row)
+        slower = verdict.slower(row)
+    # Of few runs a median means nothing; then the model's normal times are better.
+    usual = normal.dur
+    if verdict is not None and not found.baseline.judged[found.groups.of[run]]:
+        usual = float(matrix.dur[row]) - verdict.excess(row)
     return Anomaly(
         run=run,
         tests=tests,
         score=score,
         threshold=threshold,
-        excess=round(float(matrix.dur[row]) - normal.dur),
+        excess=round(float(matrix.dur[row]) - usual),
         slower=slower,
-        culprits=tuple(_culprits(matrix, row, tests, normal, judged)),
+        culprits=tuple(_culprits(matrix, row, tests, replace(normal, dur=usual), judged)),
     )
 
 
@@ -235,18 +240,10 @@ def _by_error(matrix: RunMatrix, row: int, normal: Normal, verdict: Verdict) -> 
     error = np.abs(verdict.scores.error[row]).ravel()
     limit = verdict.limits[row, TESTS.index("kernel")]
     culprits = []
-    for at in np.argsort(-error, kind="stable")[:KERNELS_SHOWN].tolist():
+    for at in largest(error.astype(np.float64), KERNELS_SHOWN):
         if error[at] > limit:
             channel, position = divmod(at, len(matrix.ops))
+            usual = verdict.scaled.time(row, channel, position)
             score = float(error[at])
-            culprits.append(at_position(matrix, row, normal, channel, position, None, score))
+            culprits.append(at_position(matrix, row, normal, channel, position, usual, score))
     return culprits
-
-
-def _slower(verdict: Verdict, row: int) -> float:
-    """Median share by which the kernels of a run are slower than normal."""
-    there = verdict.scaled.there[row, 0]
-    usual = np.expm1(verdict.scaled.normal[row, 0][there].astype(np.float64))
-    log = verdict.scaled.normal[row, 0] + verdict.scaled.z[row, 0] * verdict.scaled.spread[row, 0]
-    own = np.expm1(log[there].astype(np.float64))
-    return float(np.median(own / np.maximum(usual, 1e-3))) - 1 if there.any() else 0.0

@@ -254,7 +254,7 @@ def _straggler_rows(late: Mapping[int, Lateness]) -> list[dict[str, Any]]:
                     "number": int(one.number[run]),
                     "late_rank": int(one.ranks[at]),
                     "late": round(float(one.late[at, run])),
-                    "usual": round(float(one.usual[at])),
+                    "usual": round(float(one.usual[at, run])),
                     "work": round(float(one.work[at, run])),
                     "wait": round(float(one.wait[at, run])),
                 }

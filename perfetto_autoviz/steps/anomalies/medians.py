@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.anomalies.runs import Bools
 
+MAD_TO_SIGMA = 1.4826
+"""Standard deviation of a normal distribution in units of its median absolute deviation."""
+
 Real = TypeVar("Real", np.float32, np.float64)
 
 

@@ -99,6 +99,19 @@ class Verdict:
         """Which test flags which run, shape ``(runs, tests)`` in the order of `TESTS`."""
         return self.scores.table > self.limits
 
+    def excess(self, row: int) -> float:
+        """Time in ns that the kernels of a run, and the idle times between, take too long."""
+        there = self.scaled.there[row]
+        return float((self.scaled.times(row) - self.scaled.normal_times(row))[there].sum())
+
+    def slower(self, row: int) -> float:
+        """Median share by which the kernels of a run are slower than normal."""
+        there = self.scaled.there[row, 0]
+        if not there.any():
+            return 0.0
+        own, usual = self.scaled.times(row)[0, there], self.scaled.normal_times(row)[0, there]
+        return float(np.median(own / np.maximum(usual, 1.0))) - 1
+
     @property
     def flagged(self) -> Bools:
         """Runs that any test flags, shape ``(runs,)``."""

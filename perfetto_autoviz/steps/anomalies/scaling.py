@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.anomalies.limits import (
     DISTINCT,
@@ -21,13 +22,12 @@ from perfetto_autoviz.steps.anomalies.limits import (
     LEAST_SIBLINGS,
     WIDER,
 )
-from perfetto_autoviz.steps.anomalies.medians import median
+from perfetto_autoviz.steps.anomalies.medians import MAD_TO_SIGMA, median
 from perfetto_autoviz.steps.anomalies.runs import Bools
 from perfetto_autoviz.steps.anomalies.values import RunSet, Singles
 from perfetto_autoviz.steps.intervals import Ints
 
-MAD_TO_SIGMA = 1.4826
-"""Standard deviation of a normal distribution in units of its median absolute deviation."""
+Floats = NDArray[np.float64]
 
 MEDIAN_ERROR = 1.2533
 """Standard error of a median in units of that of a mean."""
@@ -69,6 +69,24 @@ class Scaled:
     normal: Singles
     spread: Singles
     known: Bools
+
+    def times(self, row: int) -> Floats:
+        """Times of a run in ns, shape ``(channels, positions)``."""
+        return _nanoseconds(self.normal[row] + self.z[row] * self.spread[row])
+
+    def rebuilt_times(self, row: int, z: Singles) -> Floats:
+        """Reconstructed times of a run in ns from those in units of the normal spread."""
+        return _nanoseconds(self.normal[row] + z * self.spread[row])
+
+    def normal_times(self, row: int) -> Floats:
+        """Normal times there in ns, same shape."""
+        return _nanoseconds(self.normal[row])
+
+    def time(self, row: int, channel: int, position: int) -> tuple[float, float]:
+        """Normal time in ns at one place, and its spread."""
+        normal, spread = (part[row, channel, position] for part in (self.normal, self.spread))
+        middle = float(_nanoseconds(normal))
+        return middle, float(_nanoseconds(normal + spread)) - middle
 
 
 def fit_scaling(runs: RunSet, train: Ints) -> Scaling:
@@ -129,6 +147,10 @@ def robust_spread(values: Singles, there: Bools) -> Singles:
     deviation = np.sqrt(square.sum(axis=0) / np.maximum(count, 1))
     spread: Singles = np.maximum(np.maximum(middle, deviation / 2), FINEST).astype(np.float32)
     return spread
+
+
+def _nanoseconds(log: Singles | np.float32) -> Floats:
+    return np.asarray(np.expm1(np.asarray(log, np.float64)) * 1_000)
 
 
 def _normal(runs: RunSet, medians: dict[str, Singles]) -> tuple[Singles, Bools]:

@@ -17,12 +17,11 @@ from perfetto_autoviz.steps.anomalies.limits import (
     LATE_SIGMAS,
     LEAST_RUNS,
 )
+from perfetto_autoviz.steps.anomalies.medians import MAD_TO_SIGMA
 from perfetto_autoviz.steps.anomalies.runs import Bools, RunMatrix
 from perfetto_autoviz.steps.intervals import Ints
 
 Floats = NDArray[np.float64]
-
-_MAD_TO_SIGMA = 1.4826
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Lateness:
         ranks: the ranks, shape ``(ranks,)``.
         number: number of each run, the same on all ranks, shape ``(runs,)``.
         late: ns that a rank works longer than the median of all ranks.
-        usual: median of that over the runs, shape ``(ranks,)``.
+        usual: what that usually is in runs of the same kind.
         work: ns that it works: the run without its collectives.
         wait: ns that the other ranks are longer in collectives, by their median.
         straggles: whether a rank is the latest, and unusually late.
@@ -71,10 +70,7 @@ def lateness(matrix: RunMatrix, groups: Groups, collective: Bools) -> Lateness |
     shared = _collective_times(matrix, collective)[where]
     work = matrix.dur[where] - shared
     late = work - np.median(work, axis=0)
-    usual = np.median(late, axis=1)
-    beyond = late - usual[:, None]
-    spread = _MAD_TO_SIGMA * np.median(np.abs(beyond), axis=1)
-    least = np.maximum(LATE_SIGMAS * spread[:, None], LATE_SHARE * np.median(work))
+    usual, least = _usual(late, work, kind[where[0]])
     latest = late == late.max(axis=0)
     others = (shared.sum(axis=0) - shared) / (len(ranks) - 1)
     return Lateness(
@@ -84,8 +80,22 @@ def lateness(matrix: RunMatrix, groups: Groups, collective: Bools) -> Lateness |
         usual,
         work.astype(np.float64),
         np.asarray(others - shared, np.float64),
-        np.asarray(latest & (beyond > least), bool),
+        np.asarray(latest & (late - usual > least), bool),
     )
+
+
+def _usual(late: Floats, work: Ints, kind: Ints) -> tuple[Floats, Floats]:
+    """Usual lateness in runs of the same kind, and how much more of it is unusual."""
+    usual, least = np.zeros_like(late), np.full_like(late, np.inf)
+    for one in np.unique(kind).tolist():
+        own = np.flatnonzero(kind == one)
+        if len(own) < LEAST_RUNS:
+            continue
+        middle = np.median(late[:, own], axis=1, keepdims=True)
+        spread = MAD_TO_SIGMA * np.median(np.abs(late[:, own] - middle), axis=1, keepdims=True)
+        usual[:, own] = middle
+        least[:, own] = np.maximum(LATE_SIGMAS * spread, LATE_SHARE * np.median(work[:, own]))
+    return usual, least
 
 
 def _rows(matrix: RunMatrix, rank: int) -> Ints:

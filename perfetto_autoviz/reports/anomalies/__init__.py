@@ -1,0 +1,1 @@
+"""Abnormal runs for readers: in the terminal, as plain values, as rows, as a page."""

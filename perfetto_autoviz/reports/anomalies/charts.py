@@ -1,0 +1,116 @@
+"""Charts of abnormal runs: all durations of a pattern, and what the network makes of a run."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+COLOURS = {
+    "duration": "#d97706",
+    "kernel": "#dc2626",
+    "drift": "#7c3aed",
+    "sequence": "#db2777",
+    "normal": "#64748b",
+    "rebuilt": "#0d9488",
+}
+"""By test, and of what is normal."""
+
+_HEIGHT = 320
+_LABEL = 28
+
+
+def series_chart(runs: pd.DataFrame, flagged: pd.DataFrame) -> dict[str, Any]:
+    """Durations of all runs of a pattern on one rank in their order, flagged ones coloured.
+
+    Args:
+        runs: ``number`` and ``dur`` in ns.
+        flagged: rows of the relation ``run_anomaly`` with ``number``.
+    """
+    figure = go.Figure(
+        go.Scattergl(
+            x=runs["number"].astype(int).tolist(),
+            y=(runs["dur"].astype(float) / 1_000).tolist(),
+            mode="markers",
+            marker={"size": 4, "color": COLOURS["normal"]},
+            name="run",
+            hovertemplate="#%{x}: %{y:.1f} µs<extra></extra>",
+        )
+    )
+    for test, own in flagged.groupby("test"):
+        figure.add_trace(
+            go.Scattergl(
+                x=own["number"].astype(int).tolist(),
+                y=(own["dur"].astype(float) / 1_000).tolist(),
+                mode="markers",
+                marker={"size": 8, "color": COLOURS[str(test)]},
+                name=str(test),
+                text=[_label(text, None) for text in own["explanation"]],
+                hovertemplate="#%{x}: %{text}<extra></extra>",
+            )
+        )
+    return _plain(figure, "run", "duration in µs")
+
+
+def rebuilt_chart(
+    ops: Sequence[str],
+    times: NDArray[np.float64],
+    usual: NDArray[np.float64],
+    rebuilt: NDArray[np.float64],
+    channel: str,
+) -> dict[str, Any]:
+    """One channel of a run by position: as it was, as it is normally, as it is reconstructed.
+
+    Args:
+        ops: operation at each position.
+        times: in ns, NaN where nothing ran.
+        usual: normal times in ns.
+        rebuilt: what the network reconstructs, in ns.
+        channel: name of the channel.
+    """
+    figure = go.Figure()
+    names = [_label(op, _LABEL) for op in ops]
+    for name, values, colour in (
+        ("normal", usual, COLOURS["normal"]),
+        ("reconstruction", rebuilt, COLOURS["rebuilt"]),
+        ("run", times, COLOURS["kernel"]),
+    ):
+        figure.add_trace(
+            go.Scattergl(
+                x=list(range(len(ops))),
+                y=[None if np.isnan(value) else round(float(value) / 1_000, 3) for value in values],
+                mode="lines+markers" if len(ops) <= 100 else "lines",
+                name=name,
+                line={"color": colour, "width": 1},
+                text=names,
+                hovertemplate="%{x} %{text}: %{y:.2f} µs<extra></extra>",
+            )
+        )
+    return _plain(figure, "position", f"{channel} in µs")
+
+
+def _plain(figure: go.Figure, x: str, y: str) -> dict[str, Any]:
+    figure.update_layout(
+        height=_HEIGHT,
+        margin={"l": 60, "r": 8, "t": 8, "b": 48},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        legend={"orientation": "h", "y": 1.1},
+        xaxis={"title": {"text": x}},
+        yaxis={"title": {"text": y}, "rangemode": "tozero"},
+        annotations=[],
+    )
+    plain: dict[str, Any] = figure.to_plotly_json()
+    plain["layout"].pop("template", None)
+    return {**plain, "narrow": []}
+
+
+def _label(text: str, most: int | None) -> str:
+    """Text as plotly.js shows it: it reads some tags and entities."""
+    short = text if most is None or len(text) <= most else f"{text[: most - 1]}…"
+    return html.escape(short, quote=False)
