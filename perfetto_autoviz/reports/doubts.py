@@ -50,6 +50,8 @@ def find_doubts(
     other_share: float,
     other_ops: Sequence[str],
     annotations: Sequence[str],
+    duplicates: int,
+    timeless_kernels: int,
     evidence: pd.DataFrame,
 ) -> tuple[Doubt, ...]:
     """Everything doubtful about a capture.
@@ -65,10 +67,13 @@ def find_doubts(
         other_share: share of the unclassified operations in the time.
         other_ops: the longest of them.
         annotations: the most frequent annotations; only read where there are no iterations.
+        duplicates: activities that repeat another one exactly.
+        timeless_kernels: kernels, if the duration of each is 0.
         evidence: the relation ``iteration_evidence``.
     """
     return (
         *_file(capture),
+        *_recording(duplicates, timeless_kernels, total["count"]),
         *_iterations(iterations, annotations, evidence),
         *(_outside(outside, total) if len(iterations) else ()),
         *_unsure(iterations, phases),
@@ -104,6 +109,21 @@ def _file(capture: Mapping[str, Any]) -> Iterator[Doubt]:
         yield Doubt("repair", f"repaired: {repair['kind']}, {times}: {repair['detail']}")
     if capture.get("left_out"):
         yield Doubt("left_out", f"left out to save memory: {capture['left_out']}")
+
+
+def _recording(duplicates: int, timeless_kernels: int, count: int) -> Iterator[Doubt]:
+    if duplicates:
+        yield Doubt(
+            "duplicates",
+            f"{duplicates:,} of {count:,} kernels, copies and fills repeat another one exactly,"
+            " in time, thread, correlation and name: they are counted as often as they are written",
+        )
+    if timeless_kernels:
+        yield Doubt(
+            "no_durations",
+            f"the duration of all {plural(timeless_kernels, 'kernel')} is 0, as if none had been"
+            " recorded: busy and idle times, and shares of them, say nothing",
+        )
 
 
 def _iterations(

@@ -25,6 +25,14 @@ WHERE annotation.name IS NOT NULL AND coalesce(slice.category, '') != 'Trace'
 GROUP BY annotation.name ORDER BY count() DESC, annotation.name LIMIT 3
 """
 
+_DUPLICATES = """
+SELECT coalesce(sum(copies - 1), 0) AS duplicates
+FROM (
+  SELECT count() AS copies FROM _autoviz_device_slice
+  GROUP BY ts, dur, pid, tid, correlation, name
+)
+"""
+
 
 @dataclass(frozen=True)
 class IterationGroup:
@@ -210,6 +218,8 @@ def summarise(session: Session) -> CaptureSummary:
             other_share=sum(f.share for f in families if f.family == "other"),
             other_ops=times.other_ops(activities, most=3),
             annotations=_annotations(session) if iterations.empty else (),
+            duplicates=_duplicates(session) if times.keys_repeat(activities) else 0,
+            timeless_kernels=times.timeless_kernels(activities),
             evidence=evidence,
         ),
     )
@@ -225,6 +235,10 @@ def _grade(iterations: pd.DataFrame, evidence: pd.DataFrame) -> str | None:
 
 def _annotations(session: Session) -> list[str]:
     return session.query(_ANNOTATIONS)["name"].tolist()
+
+
+def _duplicates(session: Session) -> int:
+    return int(session.query(_DUPLICATES)["duplicates"].iloc[0])
 
 
 def _about(capture: Any) -> dict[str, Any]:

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from perfetto_autoviz.steps.intervals import Ints, span_by_group, union_by_group
+from perfetto_autoviz.steps.keys import KEY_COLUMNS, DurableKeys
 
-COLUMNS = ("ts", "dur", "device", "op", "family")
+COLUMNS = (*KEY_COLUMNS, "kind", "device", "op", "family")
 """Columns of ``_autoviz_activity`` that the functions here need."""
 
 _COMMUNICATION = "communication"
@@ -85,6 +86,17 @@ def outside(activities: pd.DataFrame, members: pd.DataFrame) -> dict[str, int]:
         "count": int(free.sum()),
         "total": int(activities["dur"].to_numpy(np.int64)[free].sum()),
     }
+
+
+def timeless_kernels(activities: pd.DataFrame) -> int:
+    """Number of kernels if the duration of each is 0, else 0."""
+    kernels = activities.loc[activities["kind"] == "kernel", "dur"]
+    return 0 if kernels.any() else len(kernels)
+
+
+def keys_repeat(activities: pd.DataFrame) -> bool:
+    """Whether any two activities are equal in all but their names."""
+    return bool(DurableKeys.of(activities).tie.any())
 
 
 def other_ops(activities: pd.DataFrame, most: int) -> list[str]:

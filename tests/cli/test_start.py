@@ -57,6 +57,19 @@ def test_help_names_all_commands(autoviz: Run) -> None:
         assert all(f"  {name} " in done.out for name in COMMANDS)
 
 
+def test_the_package_runs_as_the_command_does(autoviz: Run) -> None:
+    for arguments, code in ((["--help"], 0), (["annotate", "missing.json"], 2)):
+        done = subprocess.run(
+            [sys.executable, "-m", "perfetto_autoviz", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        command = autoviz(*arguments)
+        assert (done.returncode, done.stdout, done.stderr) == command
+        assert done.returncode == code
+
+
 def test_version(autoviz: Run) -> None:
     done = autoviz("--version")
     assert (done.code, done.out) == (0, f"autoviz {version('perfetto-autoviz')}\n")

@@ -17,6 +17,7 @@ from perfetto_autoviz.reports.summary import CaptureSummary, summarise
 from perfetto_autoviz.reports.summary_view import SummaryView
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.synth import read_truth
+from tests.cli.handmade import capture_events
 from tests.conftest import ROOT
 
 _SERVING = "llm_serving"
@@ -139,6 +140,31 @@ def test_capture_without_steps_says_what_is_annotated_instead(corpus: Path) -> N
 def test_capture_without_annotations_says_so(corpus: Path) -> None:
     doubts = _doubts(_summary(corpus / CPU_ONLY_NAMES))
     assert doubts["no_iterations"] == "no iterations: the capture has no annotations"
+
+
+def _handmade(tmp_path: Path, events: list[dict[str, Any]]) -> dict[str, str]:
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    return _doubts(_summary(path))
+
+
+def test_exact_duplicates_are_told(tmp_path: Path) -> None:
+    events = capture_events()
+    kernels = [event for event in events if event["cat"] == "kernel"]
+    another = {**kernels[0], "name": "another"}
+    doubts = _handmade(tmp_path, [*events, kernels[5], kernels[7], kernels[7], another])
+    assert doubts["duplicates"].startswith(f"3 of {len(kernels) + 4} kernels, copies and fills")
+    assert "duplicates" not in _handmade(tmp_path, [*events, another])
+
+
+def test_kernels_without_durations_are_told(tmp_path: Path) -> None:
+    events = capture_events()
+    kernels = [event for event in events if event["cat"] == "kernel"]
+    for kernel in kernels[1:]:
+        kernel["dur"] = 0
+    assert "no_durations" not in _handmade(tmp_path, events)
+    kernels[0]["dur"] = 0
+    assert f"all {len(kernels)} kernels is 0" in _handmade(tmp_path, events)["no_durations"]
 
 
 @pytest.fixture(scope="module")
