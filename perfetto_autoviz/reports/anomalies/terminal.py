@@ -27,8 +27,9 @@ def _parts(report: AnomalyReport, most: int) -> Iterator[RenderableType]:
     more = len(report.runs) - most
     if more > 0:
         yield Text(f"and {more:,} more", style="dim")
-    yield Text()
-    yield _rates(report)
+    if any(one.judged for one in report.combinations):
+        yield Text()
+        yield _rates(report)
     if len(report.late):
         yield Text()
         yield _stragglers(report)
@@ -37,7 +38,7 @@ def _parts(report: AnomalyReport, most: int) -> Iterator[RenderableType]:
 
 def _ranked(report: AnomalyReport, most: int) -> RenderableType:
     if not len(report.runs):
-        return Text("no run is abnormal")
+        return Text("no run is abnormal" if report.combinations else "nothing repeats")
     shown = _table(("Rank", True), ("Run", False), ("Test", False), ("Excess", True))
     shown.add_column("What", overflow="fold")
     for run in report.runs.head(most).to_dict("records"):
@@ -52,7 +53,7 @@ def _ranked(report: AnomalyReport, most: int) -> RenderableType:
 
 
 def _rates(report: AnomalyReport) -> RenderableType:
-    """How many runs of each pattern are flagged on each rank."""
+    """How many runs of each pattern are flagged on each rank, of those that are judged."""
     shown = _table(
         ("Pattern", False),
         ("Rank", True),
@@ -63,15 +64,9 @@ def _rates(report: AnomalyReport) -> RenderableType:
         ("Rate", True),
     )
     for one in report.combinations:
-        shown.add_row(
-            one.pattern,
-            str(one.rank),
-            one.test,
-            f"{one.runs:,}",
-            f"{one.judged:,}",
-            f"{one.flagged:,}" if one.judged else "-",
-            "not judged" if one.rate is None else share(one.rate),
-        )
+        if one.rate is not None:
+            counts = (f"{count:,}" for count in (one.runs, one.judged, one.flagged))
+            shown.add_row(one.pattern, str(one.rank), one.test, *counts, share(one.rate))
     return shown
 
 

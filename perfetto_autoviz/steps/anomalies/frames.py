@@ -96,7 +96,12 @@ def _run_row(found: Findings, one: _Numbered) -> dict[str, Any]:
         "excess": anomaly.excess,
         "ranking": one.place,
         "explanation": of_run(
-            _what(anomaly), dur, dur - anomaly.excess, found.groups.label(group), anomaly.culprits
+            _what(anomaly),
+            dur,
+            dur - anomaly.excess,
+            found.groups.label(group),
+            _odd(found, anomaly.run),
+            anomaly.culprits,
         ),
     }
 
@@ -111,6 +116,13 @@ def _what(anomaly: Anomaly) -> str:
     if test == "sequence":
         return "unusual order"
     return f"a kernel {anomaly.score:.1f} spreads from normal"
+
+
+def _odd(found: Findings, run: int) -> str:
+    """What deviates from the pattern, e.g. ``16 missing``; empty if nothing does."""
+    table = found.runs.table
+    counts = {"missing": table.missing, "extra": table.extra, "swapped": table.swapped}
+    return ", ".join(f"{count[run]} {kind}" for kind, count in counts.items() if count[run])
 
 
 def _kernel_rows(

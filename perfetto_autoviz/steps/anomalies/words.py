@@ -38,7 +38,9 @@ def of_culprit(one: Culprit) -> str:
     return f"idle before {op} {more}, normal {microseconds(middle)} ± {spread} µs"
 
 
-def of_run(what: str, dur: float, normal: float, group: str, culprits: Sequence[Culprit]) -> str:
+def of_run(
+    what: str, dur: float, normal: float, group: str, odd: str, culprits: Sequence[Culprit]
+) -> str:
     """A run in words: what was found, how long it took, and the first to blame.
 
     Args:
@@ -46,11 +48,12 @@ def of_run(what: str, dur: float, normal: float, group: str, culprits: Sequence[
         dur: duration in ns.
         normal: median duration of normal runs in ns.
         group: what it was compared with.
+        odd: what deviates from the pattern; empty if nothing does.
         culprits: what is to blame, the most first.
     """
     excess = microseconds(dur - normal, signed=True)
     took = f"{what}: {microseconds(dur)} µs, {excess} µs to normal ({group})"
-    return f"{took}; {of_culprit(culprits[0])}" if culprits else took
+    return "; ".join([took, *([odd] if odd else []), *map(of_culprit, culprits[:1])])
 
 
 def short(op: str) -> str:
