@@ -218,6 +218,21 @@ def _results(session: Session) -> dict[str, pd.DataFrame]:
     return {name: session.query(sql) for name, sql in _QUERIES.items()}
 
 
+def test_steady_windows_are_those_that_the_relation_states(cutter: Cutter) -> None:
+    capture = SYNTHETIC["vllm-gptoss20b"]
+    with open_fresh(capture) as session:
+        stated = session.query(
+            "SELECT mode, first_number, last_number FROM autoviz_steady_window WHERE level = 0"
+        )
+    files = cutter(capture, steady="all")["files"]
+    assert [
+        (file["window"], *sorted(row["number"] for row in file["iterations"])) for file in files
+    ] == [
+        (f"steady-{row.mode}", *range(int(row.first_number), int(row.last_number) + 1))
+        for row in stated.itertuples()
+    ]
+
+
 REFERENCES = Path(__file__).with_name("references")
 
 
