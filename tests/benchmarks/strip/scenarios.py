@@ -94,7 +94,7 @@ def _scenario(
         asynchronous=number % 2 > 0,
         speculative=family.speculative,
         dummy_steps=number % 5 == 4,
-        python_frames=number % 4 != 2,
+        python_frames=(number // 3) % 3 != 1,
         split_streams=number % 7 == 3,
         stray_copies=0.3 if number % 6 == 5 else 0.0,
         hole_every=6 if number % 8 == 6 else 0,
