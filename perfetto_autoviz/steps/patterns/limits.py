@@ -22,6 +22,10 @@ TOLERANCE = 0.25
 measured models differs in one or two of 14 to 21 kernels; prefill and decode layers of
 one model, which are different loops, repeat on their own and are never absorbed."""
 
+LITTLE_DAMAGE = 2
+"""Items that are odd in a copy with little damage: one kernel is missing, extra or another, or two
+have changed places."""
+
 PARTIAL = 0.5
 """Share of a loop that must have run for an incomplete copy at an end of a repeat."""
 

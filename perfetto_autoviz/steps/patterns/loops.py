@@ -25,7 +25,12 @@ from perfetto_autoviz.steps.patterns.limits import (
     SMALLEST_TOLERANT,
 )
 from perfetto_autoviz.steps.patterns.line import FREE, RESERVED, Line, Marks, blank, lay_out
-from perfetto_autoviz.steps.patterns.near import Search, mark_edges, mark_near_copies
+from perfetto_autoviz.steps.patterns.near import (
+    Search,
+    mark_damaged_copies,
+    mark_edges,
+    mark_near_copies,
+)
 from perfetto_autoviz.steps.patterns.regular import release_regular
 from perfetto_autoviz.steps.patterns.rotation import choose_rotation, copy_starts
 from perfetto_autoviz.steps.patterns.stacks import collapse, join_copies
@@ -135,10 +140,10 @@ def _mark(
         for copy, size in zip(copies, sizes, strict=True)
     ]
     for search in searches:
-        mark_near_copies(search, exact=True)
+        mark_near_copies(search, 0)
     _reserve(choice, marks)
     for search in searches:
-        release_regular(search, mark_near_copies(search, exact=False))
+        release_regular(search, mark_damaged_copies(search))
     for search, (found, phase) in zip(searches, kept, strict=True):
         _mark_partial(search, found, phase)
     fences = np.flatnonzero(line.symbol < 0)

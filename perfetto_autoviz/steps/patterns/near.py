@@ -11,6 +11,7 @@ from perfetto_autoviz.steps.patterns.align import Alignment, align
 from perfetto_autoviz.steps.patterns.costs import Costs
 from perfetto_autoviz.steps.patterns.limits import (
     LARGEST_EDGE,
+    LITTLE_DAMAGE,
     PARTIAL,
     SMALLEST_TOLERANT,
     TOLERANCE,
@@ -91,12 +92,27 @@ class Search:
         return begin + len(found.position)
 
 
-def mark_near_copies(search: Search, *, exact: bool) -> list[NearCopy]:
-    """Mark the copies of a loop outside its repeats: single ones, and damaged ones.
+def mark_damaged_copies(search: Search) -> list[NearCopy]:
+    """Mark the damaged copies of a loop, those with little damage first.
+
+    A layer of another kind before a damaged one must not be taken for a copy together with a
+    part of that.
+
+    Returns:
+        What was marked, in order.
+    """
+    allowed = allowed_edits(search.period)
+    limits = sorted({min(LITTLE_DAMAGE, allowed), allowed})
+    marked = [copy for most in limits for copy in mark_near_copies(search, most)]
+    return sorted(marked, key=lambda copy: copy.start)
+
+
+def mark_near_copies(search: Search, most: int) -> list[NearCopy]:
+    """Mark the copies of a loop outside its repeats.
 
     Args:
         search: what is looked for.
-        exact: mark undamaged copies only.
+        most: items that may be missing, extra or swapped in a copy; 0 for undamaged ones only.
 
     Returns:
         What was marked, in order.
@@ -105,7 +121,7 @@ def mark_near_copies(search: Search, *, exact: bool) -> list[NearCopy]:
     if search.period < SMALLEST_TOLERANT:
         return marked
     sites = _sites(search)
-    word, most = search.word, 0 if exact else allowed_edits(search.period)
+    word = search.word
     weight = int(search.costs.of(word).sum() * TOLERANCE)
     known: dict[tuple[bytes, int], Alignment] = {}
     done = 0

@@ -115,6 +115,25 @@ def test_two_kinds_of_layer_in_turn() -> None:
     assert outer.kernels == len(step)
 
 
+@pytest.mark.parametrize("damaged", [0, 2, 5])
+@pytest.mark.parametrize("position", range(1, 16))
+def test_a_damaged_layer_is_not_mixed_with_a_similar_one_before_it(
+    damaged: int, position: int
+) -> None:
+    """The first layer is of the second kind but for its first kernel, as in measured models."""
+    pair = "nqrk3SoNGmtbecuxf" + "nqrk2oNGmtbecuxf"
+    step = "PHI" + "Zqrk2oNGmtbecuxf" + pair * 6 + "VW"
+    cut = 7 * len(step) + 19 + damaged * len(pair) + position
+    ops = step * 12
+    found = detect_patterns([kernels(text(ops[:cut] + ops[cut + 1 :]))])
+    mine = [p.length for p in found.patterns].index(len(pair))
+    runs = found.runs.pattern == mine
+    assert runs.sum() == 12 * 6
+    odd = np.flatnonzero(runs & (found.runs.missing > 0))
+    assert found.runs.number[odd].tolist() == [7 * 6 + damaged]
+    assert (found.runs.missing[odd].tolist(), found.runs.extra[odd].tolist()) == ([1], [0])
+
+
 def test_a_known_layer_start_decides_the_rotation() -> None:
     op = text(LAYER * 30)
     start = np.array([letter == "d" for letter in LAYER * 30])
