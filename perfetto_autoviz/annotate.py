@@ -36,7 +36,8 @@ def enriched_path(capture: Path, out: Path | None = None) -> Path:
     name = _CAPTURE_SUFFIXES.sub("", capture.name) + ENRICHED_SUFFIX
     if out is None:
         return capture.with_name(name)
-    return out / name if out.is_dir() or not out.suffix else out
+    is_folder = out.is_dir() or not (out.suffix or out.exists())
+    return out / name if is_folder else out
 
 
 def write_annotated(session: Session, out: Path) -> None:

@@ -149,7 +149,8 @@ def _folder_or_file(out: str | None, count: int) -> Path | None:
     if out is None:
         return None
     place = Path(out)
-    is_folder = place.is_dir() or out.endswith(("/", "\\")) or not place.suffix
+    nameless = not place.suffix and not place.exists()
+    is_folder = place.is_dir() or out.endswith(("/", "\\")) or nameless
     if not is_folder and count > 1:
         raise UsageError(f"{out} is one file for {count} captures: give a folder with -o")
     if is_folder:

@@ -139,8 +139,9 @@ def _check_target(path: str | None) -> None:
     """Refuses before any work what couldn't be written after it."""
     if path is None:
         return
-    if Path(path).is_dir():
-        raise UsageError(f"{path} is a folder: give a file")
+    if Path(path).exists() and not Path(path).is_file():
+        what = "a folder" if Path(path).is_dir() else "no regular file"
+        raise UsageError(f"{path} is {what}: give another")
     if not Path(path).absolute().parent.is_dir():
         raise UsageError(f"there's no folder {Path(path).parent} to write {Path(path).name} to")
 

@@ -35,6 +35,8 @@ COMMANDS = (
 DEBUG_VARIABLE = "AUTOVIZ_DEBUG"
 """Set to anything, it shows tracebacks."""
 
+_WRITE_FAILURES = frozenset({errno.ENOSPC, errno.EFBIG, errno.EIO})
+
 USER_ERROR = 2
 INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
@@ -104,7 +106,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return fail(str(error), USER_ERROR)
     except OSError as error:
         if error.errno == errno.EPIPE:
-            return _pipe_closed()
+            # Quietly: the reader of our output went away, for instance ``| head``.
+            _forget_output()
+            return 0
         return fail(_os_error(error), USER_ERROR)
     except Exception as error:
         # The outermost frame: a bug is told in one line too.
@@ -133,14 +137,16 @@ def _usage_error(error: click.ClickException) -> int:
 
 def _os_error(error: OSError) -> str:
     place = f"{error.filename}: " if error.filename else ""
+    if not place and error.errno in _WRITE_FAILURES:
+        # Whatever writes files names them.
+        place = "standard output: "
+        _forget_output()
     return f"{place}{error.strerror or error}"
 
 
-def _pipe_closed() -> int:
-    """Ends quietly when the reader of our output went away, for instance ``| head``."""
-    # Python flushes standard output once more as it ends.
+def _forget_output() -> None:
+    """Lets the rest of standard output go nowhere: Python flushes it once more as it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
 
 
 @contextlib.contextmanager

@@ -143,8 +143,9 @@ def _write_csv(report: LayerReport, name: str) -> Path:
     from perfetto_autoviz.reports.layer_table import rows
 
     path = csv_path(name, report.batch_size)
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder: give a file with --csv")
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "no regular file"
+        raise UsageError(f"{path} is {what}: give a file with --csv")
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         rows(report).to_csv(beside, index=False, lineterminator="\n")

@@ -99,7 +99,11 @@ def _make(builds: list[tuple[ScenarioSpec, Path]]) -> None:
     for spec, folder in builds:
         _check_folder(spec, folder)
     for spec, folder in builds:
-        for capture in synthesise(spec, folder):
+        try:
+            made = synthesise(spec, folder)
+        except OSError as error:
+            raise UsageError(f"can't write to {folder}: {error.strerror or error}") from error
+        for capture in made:
             click.echo(f"{capture.path}  rank {capture.rank}, {capture.events:,} events")
             click.echo(f"{capture.truth_path}  its truth")
 

@@ -67,10 +67,7 @@ class EventWriter:
         if kind is not None:
             self._output.discard()
             return
-        self._output.stream.write(
-            f'\n ],\n "traceName": {json.dumps(self.trace_name)}\n}}\n'.encode()
-        )
-        self._output.commit()
+        self._output.commit(f'\n ],\n "traceName": {json.dumps(self.trace_name)}\n}}\n'.encode())
 
 
 def header(gpu: Gpu, rank: int, ranks: int, devices: int, base_time_ns: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,20 +29,28 @@ class Output:
     _file: IO[bytes]
     _partial: Path
 
-    def commit(self) -> None:
-        """Close the file and move it to its place."""
-        self._close()
-        self._partial.replace(self.path)
+    def commit(self, tail: bytes) -> None:
+        """Write the last bytes, close the file and move it to its place; else discard it."""
+        try:
+            self.stream.write(tail)
+            self._close()
+            self._partial.replace(self.path)
+        except BaseException:
+            self.discard()
+            raise
 
     def discard(self) -> None:
-        """Close the file and remove it."""
-        self._close()
+        """Close the file and remove it, also where closing fails as the disk is full."""
+        with contextlib.suppress(OSError):
+            self._close()
         self._partial.unlink(missing_ok=True)
 
     def _close(self) -> None:
-        if self.stream is not self._file:
-            self.stream.close()
-        self._file.close()
+        try:
+            if self.stream is not self._file:
+                self.stream.close()
+        finally:
+            self._file.close()
 
 
 def open_output(path: Path) -> Output:

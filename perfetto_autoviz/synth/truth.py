@@ -203,13 +203,12 @@ class TruthWriter:
 
     def close(self) -> None:
         """Finish the file and let it appear."""
-        self._stream.write(b'\n],\n"names":' + orjson.dumps(list(self.names)))
+        tail = b'\n],\n"names":' + orjson.dumps(list(self.names))
         if self.edits:
-            self._stream.write(b',\n"edits":' + orjson.dumps([asdict(one) for one in self.edits]))
+            tail += b',\n"edits":' + orjson.dumps([asdict(one) for one in self.edits])
         if self.anomalies:
-            self._stream.write(b',\n"anomalies":' + orjson.dumps(self.anomalies))
-        self._stream.write(b"}\n")
-        self._output.commit()
+            tail += b',\n"anomalies":' + orjson.dumps(self.anomalies)
+        self._output.commit(tail + b"}\n")
 
     def __enter__(self) -> TruthWriter:
         return self
