@@ -22,7 +22,6 @@ from perfetto_autoviz.steps.patterns.limits import (
     CERTAIN_COPIES,
     CHANCE,
     PARTIAL,
-    SMALLEST_TOLERANT,
 )
 from perfetto_autoviz.steps.patterns.line import FREE, RESERVED, Line, Marks, blank, lay_out
 from perfetto_autoviz.steps.patterns.near import (
@@ -31,6 +30,7 @@ from perfetto_autoviz.steps.patterns.near import (
     mark_edges,
     mark_near_copies,
 )
+from perfetto_autoviz.steps.patterns.partial import mark_damaged_parts, mark_partial
 from perfetto_autoviz.steps.patterns.regular import release_regular
 from perfetto_autoviz.steps.patterns.rotation import choose_rotation, copy_starts
 from perfetto_autoviz.steps.patterns.stacks import collapse, join_copies
@@ -145,7 +145,7 @@ def _mark(
     for search in searches:
         release_regular(search, mark_damaged_copies(search))
     for search, (found, phase) in zip(searches, kept, strict=True):
-        _mark_partial(search, found, phase)
+        mark_damaged_parts(search, mark_partial(search, found, phase))
     fences = np.flatnonzero(line.symbol < 0)
     for search in searches:
         mark_edges(search, fences)
@@ -175,25 +175,3 @@ def _reserve(choice: Choice, marks: Marks) -> None:
         alone = found.pick(share < PARTIAL)
         item = ranges(alone.start, alone.stop - alone.start)
         marks.loop[item[marks.loop[item] == FREE]] = RESERVED
-
-
-def _mark_partial(search: Search, found: Stretches, phase: int) -> None:
-    """Mark incomplete copies at both ends of stretches, if enough of their kernels ran."""
-    size = search.period
-    if size < SMALLEST_TOLERANT:
-        return
-    head = (found.origin + phase - found.start) % size
-    tail = (found.stop - found.origin - phase) % size
-    start = np.concatenate([found.start, found.stop - tail])
-    position = np.concatenate([size - head, np.zeros(len(tail), dtype=np.int64)])
-    stop = position + np.concatenate([head, tail])
-    until = np.concatenate([[0], np.cumsum(search.costs.of(search.word))])
-    enough = until[stop] - until[position] >= PARTIAL * until[-1]
-    for item, p, q in zip(
-        start[enough].tolist(), position[enough].tolist(), stop[enough].tolist(), strict=True
-    ):
-        cut = slice(item, item + q - p)
-        if np.all(search.marks.loop[cut] == FREE):
-            search.marks.loop[cut] = search.loop
-            search.marks.run[cut] = item
-            search.marks.position[cut] = np.arange(p, q)

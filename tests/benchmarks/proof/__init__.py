@@ -1,0 +1,1 @@
+"""The proof of pattern detection and of the comparison on unseen synthetic truth."""

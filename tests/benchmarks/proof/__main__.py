@@ -1,0 +1,118 @@
+"""Prints how well patterns are detected and builds compared, by the truth of synthetic captures.
+
+Run as ``python -m tests.benchmarks.proof``; takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+
+from tests.benchmarks.proof.evaluate import DAMAGE, Found, evaluate_pairs, evaluate_patterns
+from tests.benchmarks.proof.places import Placing
+from tests.benchmarks.proof.scenarios import (
+    DIFFICULTIES,
+    FAMILIES,
+    HARDER,
+    PROOF_SEEDS,
+    TUNING_SEEDS,
+)
+from tests.benchmarks.proof.scripts import Judged, Tally
+
+CHANGES = ("renamed", "split", "fused", "added", "removed", "moved")
+
+Pairs = dict[str, list[dict[str, Judged]]]
+
+
+def main() -> None:
+    """Evaluates and prints."""
+    options = _options()
+    seeds = [*(TUNING_SEEDS if options.tuning else PROOF_SEEDS)][: options.seeds]
+    patterns: dict[str, list[Found]] = {}
+    pairs: Pairs = {}
+    for family in FAMILIES:
+        patterns[family] = [evaluate_patterns(family, seed) for seed in seeds]
+        pairs[family] = [evaluate_pairs(family, seed) for seed in seeds]
+        _say(f"{family}: done")
+    kind = "tuning" if options.tuning else "proof"
+    _say(f"\n{len(seeds)} {kind} seeds from {seeds[0]}, {len(FAMILIES)} families\n")
+    _print_patterns(patterns)
+    _print_matches(pairs)
+    _print_scripts(pairs)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.proof", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=40, metavar="N")
+    parser.add_argument("--tuning", action="store_true", help="use the seeds for tuning")
+    return parser.parse_args()
+
+
+def _print_patterns(patterns: dict[str, list[Found]]) -> None:
+    _row("Right pattern and position", *DAMAGE, "worst", "same names", "by chance at most")
+    _row(*["---"] * (len(DAMAGE) + 4))
+    for family, found in patterns.items():
+        placings = [one for each in found for one in each.placings.values()]
+        alike = sum(one.named_alike for one in placings)
+        _row(
+            family,
+            *(_share([e.placings[d] for e in found if d in e.placings]) for d in DAMAGE),
+            f"{min(one.share for one in placings):.2%}",
+            f"{alike} of {len(placings)}",
+            f"{max(one.by_chance for one in found):.2%}",
+        )
+    _say("")
+
+
+def _share(placings: Sequence[Placing]) -> str:
+    inside = sum(one.inside for one in placings)
+    return f"{sum(one.right for one in placings) / max(inside, 1):.2%}"
+
+
+def _print_matches(pairs: Pairs) -> None:
+    _row("True partner matched", *DIFFICULTIES)
+    _row(*["---"] * (len(DIFFICULTIES) + 1))
+    for family, found in pairs.items():
+        cells = []
+        for name in DIFFICULTIES:
+            judged = [one[name] for one in found]
+            cells.append(f"{sum(j.matched for j in judged)} of {sum(j.partners for j in judged)}")
+        _row(family, *cells)
+    _say("")
+
+
+def _print_scripts(pairs: Pairs) -> None:
+    main = [one for family, found in pairs.items() if family not in HARDER for one in found]
+    _row("F1 of edit scripts", "all entries", "changes alone", *CHANGES, "names: all", "changes")
+    _row(*["---"] * (len(CHANGES) + 5))
+    for name in DIFFICULTIES:
+        _print_tally(name, [one[name] for one in main])
+    for family, found in pairs.items():
+        _print_tally(family, [judged for one in found for judged in one.values()])
+    _print_tally("all but the harder", [judged for one in main for judged in one.values()])
+
+
+def _print_tally(name: str, judged: Sequence[Judged]) -> None:
+    found, by_name = Tally(), Tally()
+    for one in judged:
+        found.update(one.found)
+        by_name.update(one.by_name)
+    kinds = [found.f1([kind]) for kind in CHANGES]
+    numbers = [found.f1(), found.f1(CHANGES), *kinds, by_name.f1(), by_name.f1(CHANGES)]
+    _row(name, *(f"{number:.3f}" for number in np.round(numbers, 3)))
+
+
+def _row(*cells: str) -> None:
+    _say(f"| {' | '.join(cells)} |")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
