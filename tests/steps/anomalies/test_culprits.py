@@ -1,0 +1,90 @@
+"""Blame on hand-made runs."""
+
+from __future__ import annotations
+
+from perfetto_autoviz.steps.anomalies.findings import Anomaly, find
+from perfetto_autoviz.steps.anomalies.words import of_culprit
+from tests.steps.anomalies.captures import GAP_NS, Steps, place, serving, with_patterns
+
+STEPS, LAYERS = 20, 8
+STEP, AT = 11, 5
+NUMBER = STEP * LAYERS + AT
+
+
+def quiet(seed: int = 1) -> Steps:
+    return serving(STEPS, LAYERS, seed, noise=0.01, gap_noise=0.01)
+
+
+def layer_anomaly(steps: Steps) -> Anomaly:
+    """The anomaly of the layer in which something was changed."""
+    found = find(with_patterns({0: steps}))
+    layers = next(i for i, name in found.runs.names.items() if name == "P1.1")
+    table = found.runs.table
+    own = (table.pattern == layers) & (table.number == NUMBER)
+    return next(one for one in found.anomalies if own[one.run])
+
+
+def test_a_slow_kernel_has_the_whole_excess() -> None:
+    steps = quiet()
+    steps.dur[STEP, place(AT, "down")] = 95_000
+    anomaly = layer_anomaly(steps)
+    first = anomaly.culprits[0]
+    assert anomaly.tests == ("duration",)
+    assert (first.op, first.channel, first.kind) == ("down", "run time", "plain")
+    assert abs(first.excess - 60_000) < 1_000
+    assert abs(first.share - 1) < 0.1
+    assert of_culprit(first).startswith("down +60.")
+    assert "normal 35.0 ± 0.3" in of_culprit(first)
+
+
+def test_a_stall_is_idle_time_before_a_kernel() -> None:
+    steps = quiet()
+    steps.gap[STEP, place(AT, "gate")] += 40_000
+    first = layer_anomaly(steps).culprits[0]
+    assert (first.op, first.channel) == ("gate", "idle time")
+    assert abs(first.excess - 40_000) < 100
+    assert abs(first.normal - GAP_NS) < 20
+    assert of_culprit(first) == "idle before gate +40.0 µs, normal 0.90 ± 0.01 µs"
+
+
+def test_a_kernel_that_no_longer_overlaps() -> None:
+    steps = quiet()
+    steps.gap[:, place(0, "gate") :: 8] = -2_000
+    steps.gap[STEP, place(AT, "gate")] = 38_000
+    first = layer_anomaly(steps).culprits[0]
+    assert first.op == "gate"
+    assert first.excess == 40_000
+    assert of_culprit(first) == (
+        "start of gate +40.0 µs, normally 2.0 ± 0.00 µs before the end of its predecessor"
+    )
+
+
+def test_a_missing_kernel_is_named() -> None:
+    steps = quiet()
+    steps.dropped.append((STEP, place(AT, "attention")))
+    anomaly = layer_anomaly(steps)
+    missing = [one for one in anomaly.culprits if one.kind == "missing"]
+    assert anomaly.excess < -25_000
+    assert [(one.op, one.kernel) for one in missing] == [("attention", -1)]
+
+
+def test_an_extra_kernel_is_named() -> None:
+    steps = quiet()
+    steps.added.append((STEP, place(AT, "proj"), "stray"))
+    extra = [one for one in layer_anomaly(steps).culprits if one.kind == "extra"]
+    assert [(one.op, one.excess) for one in extra] == [("stray", 7_000)]
+
+
+def test_a_swapped_kernel_is_named_with_what_should_run() -> None:
+    steps = quiet()
+    place_of = place(AT, "up")
+    steps.dropped.append((STEP, place_of))
+    steps.added.append((STEP, place_of, "other"))
+    swapped = [one for one in layer_anomaly(steps).culprits if one.kind == "swapped"]
+    assert [(one.op, one.instead) for one in swapped] == [("other", "up")]
+
+
+def test_constant_durations_have_nothing_to_blame() -> None:
+    steps = serving(STEPS, LAYERS, seed=1, noise=0, gap_noise=0)
+    steps.gap[:] = 0
+    assert find(with_patterns({0: steps})).anomalies == ()
