@@ -52,19 +52,28 @@ FROM shaped
 WHERE
   first_0 IS NOT NULL OR second_0 IS NOT NULL;
 
--- Blocks of the grid in x of the kernels whose grid has no other dimension, as
--- of kernels that give each token a block.
-CREATE OR REPLACE PERFETTO VIEW _autoviz_flat_grid(
+-- Grids of kernels, as far as they were recorded.
+CREATE OR REPLACE PERFETTO VIEW _autoviz_grid(
   -- Number of the activity.
   seq LONG,
   -- Blocks in x.
-  blocks LONG
+  x LONG,
+  -- Blocks in y times blocks in z.
+  yz LONG
 ) AS
+WITH
+  recorded AS (
+    SELECT
+      seq,
+      extract_arg(arg_set_id, 'args.grid[0]') AS x,
+      extract_arg(arg_set_id, 'args.grid[1]')
+        * extract_arg(arg_set_id, 'args.grid[2]') AS yz
+    FROM _autoviz_device_slice
+    WHERE
+      kind = 'kernel'
+  )
 SELECT
-  seq,
-  extract_arg(arg_set_id, 'args.grid[0]') AS blocks
-FROM _autoviz_device_slice
+  *
+FROM recorded
 WHERE
-  kind = 'kernel'
-  AND extract_arg(arg_set_id, 'args.grid[1]') = 1
-  AND extract_arg(arg_set_id, 'args.grid[2]') = 1;
+  x IS NOT NULL;

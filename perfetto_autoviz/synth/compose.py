@@ -138,7 +138,7 @@ class RankWriter:
         self._host = HostWriter(spec, model, pid, rank)
         self._columns = ProgramColumns(model, lambda names: self._truth.name_ids(names))
         self._kinds = list(model.kinds)
-        self._templates: dict[tuple[int, int], list[str]] = {}
+        self._templates: dict[tuple[int, ...], list[str]] = {}
         self._kernels = 0
         self._profiler_end = self._shift
         self._file = stack.enter_context(self._open(path, pid))
@@ -240,13 +240,14 @@ class RankWriter:
     def _device_templates(self, step: Step) -> list[str]:
         program = step.program
         tokens = step.graph_batch or max(step.plan.tokens, 1)
-        key = (id(program), tokens)
+        sizes = {"T": tokens, "R": max(step.plan.requests, 1)}
+        key = (id(program), *sizes.values())
         if key not in self._templates:
             if len(self._templates) >= MAX_CACHED_TEMPLATES:
                 self._templates.clear()
             graph = [program.launches[i].graph for i in program.launch_of.tolist()]
             self._templates[key] = [
-                device_template(k.slot, self._model.gpu, self._device, tokens, graph=g)
+                device_template(k.slot, self._model.gpu, self._device, sizes, graph=g)
                 for k, g in zip(program.kernels, graph, strict=True)
             ]
         return self._templates[key]
@@ -273,7 +274,7 @@ class RankWriter:
         call = (int(stray.api_ts[rank]) + shift, int(stray.api_dur[rank]))
         events, correlation, external = self._host.stray_call(*call)
         ts, dur = int(stray.ts[rank]) + shift, int(stray.dur[rank])
-        template = device_template(STRAY, self._model.gpu, self._device, 1, graph=False)
+        template = device_template(STRAY, self._model.gpu, self._device, {}, graph=False)
         span = (ts // 1000, ts % 1000, dur // 1000, dur % 1000)
         events.append(template % (*span, external, correlation))
         stream = self._model.gpu.streams[STRAY.stream]

@@ -141,13 +141,15 @@ def micros(ns: int) -> str:
     return f"{ns // 1000}.{ns % 1000:03d}"
 
 
-def device_template(slot: Slot, gpu: Gpu, device: int, tokens: int, *, graph: bool) -> str:
+def device_template(
+    slot: Slot, gpu: Gpu, device: int, sizes: Mapping[str, int], *, graph: bool
+) -> str:
     """A device event with places for ts, dur (µs and ns each) and correlation.
 
     Outside a graph a place for the external id comes before the correlation.
     """
     stream = gpu.streams[slot.stream]
-    args = _device_args(slot, gpu, tokens, graph=graph)
+    args = _device_args(slot, gpu, sizes, graph=graph)
     lead = "" if graph else '"External id":%d,'
     queued = '"queued":0,' if gpu.vendor == "nvidia" and slot.category == "kernel" else ""
     context = '"context":1,' if gpu.vendor == "nvidia" else ""
@@ -159,7 +161,7 @@ def device_template(slot: Slot, gpu: Gpu, device: int, tokens: int, *, graph: bo
     )
 
 
-def _device_args(slot: Slot, gpu: Gpu, tokens: int, *, graph: bool) -> dict[str, Any]:
+def _device_args(slot: Slot, gpu: Gpu, sizes: Mapping[str, int], *, graph: bool) -> dict[str, Any]:
     """What a profiler of the vendor records beside the stream and the correlation."""
     if slot.category != "kernel":
         kind = slot.name.split("(")[0].split()[-1]
@@ -167,14 +169,19 @@ def _device_args(slot: Slot, gpu: Gpu, tokens: int, *, graph: bool) -> dict[str,
         known = {"bytes": copied} if copied is not None else {}
         return {"kind": kind, **known} if gpu.vendor == "amd" else known
     shape = {
-        key: [tokens if size == "T" else size for size in slot.resources[key]]
+        key: [sizes.get(size, size) for size in slot.resources[key]]
         for key in ("grid", "block")
         if key in slot.resources
     }
     if gpu.vendor == "amd":
         if graph:
             return {"kind": "Dispatch Task"}
-        return {"kind": "Dispatch Kernel", "grid": [tokens, 1, 1], "block": [256, 1, 1], **shape}
+        return {
+            "kind": "Dispatch Kernel",
+            "grid": [sizes["T"], 1, 1],
+            "block": [256, 1, 1],
+            **shape,
+        }
     return _cuda_args(slot, gpu, shape)
 
 

@@ -57,7 +57,7 @@ class Slot:
         dims: the operator's ``Input Dims``; ``T`` stands for tokens, ``R`` for requests.
         api: the runtime or driver call that launches it in eager mode.
         resources: grid, block, registers, shared memory, occupancy and bytes, as far as the
-            profiler recorded them; ``T`` in a grid stands for tokens.
+            profiler recorded them; ``T`` and ``R`` in a grid as in ``dims``.
         first: what stands here in layer 0, or None for the same as elsewhere.
         skip_first: whether layer 0 has nothing here.
         joins: whether it waits for the side stream, beside which the main one runs on.

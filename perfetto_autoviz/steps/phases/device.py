@@ -13,7 +13,13 @@ from perfetto_autoviz.steps.phases.limits import (
     MIN_OPERATORS,
     SMALL_TILE,
 )
-from perfetto_autoviz.steps.phases.names import Role, attention_role, smallest_tile_side
+from perfetto_autoviz.steps.phases.names import (
+    Role,
+    attention_role,
+    is_block_per_request,
+    is_gather,
+    smallest_tile_side,
+)
 from perfetto_autoviz.steps.phases.sizes import mode
 from perfetto_autoviz.steps.phases.work import TOKEN_WISE, Flags, Floats, Work
 
@@ -54,24 +60,45 @@ def tokens_by_grid(work: Work, grids: pd.DataFrame) -> Floats:
 
     Args:
         work: the steps.
-        grids: the relation ``_autoviz_flat_grid``.
+        grids: the relation ``_autoviz_grid``.
     """
     found = np.full(len(work), np.nan)
-    blocks = grids.set_index("seq")["blocks"].reindex(work.seq)
-    frame = pd.DataFrame(
-        {
-            "owner": work.owner,
-            "op": work.op,
-            "blocks": blocks.astype("Float64").to_numpy(float, na_value=np.nan),
-        }
-    )
-    frame = frame[work.of_family(*_BLOCK_PER_TOKEN) & (frame["blocks"] > 1).to_numpy()]
-    shared = frame.drop_duplicates().groupby(["owner", "blocks"]).size()
+    x, yz = _of_kernels(work, grids)
+    shown = work.of_family(*_BLOCK_PER_TOKEN) & (x > 1) & (yz == 1)
+    frame = pd.DataFrame({"owner": work.owner[shown], "op": work.op[shown], "x": x[shown]})
+    shared = frame.drop_duplicates().groupby(["owner", "x"]).size()
     shared = shared[shared >= MIN_OPERATORS]
     for owner, of_step in shared.groupby(level="owner"):
         best = of_step[of_step == of_step.max()]
-        found[int(str(owner))] = float(best.index.get_level_values("blocks").max())
+        found[int(str(owner))] = float(best.index.get_level_values("x").max())
     return found
+
+
+def requests_by_grid(work: Work, grids: pd.DataFrame) -> Floats:
+    """Requests of each step, where kernels give each request a row of blocks.
+
+    Args:
+        work: the steps.
+        grids: the relation ``_autoviz_grid``.
+    """
+    found = np.full(len(work), np.nan)
+    x, _ = _of_kernels(work, grids)
+    attention = np.flatnonzero(work.of_family("attention"))
+    last = np.full(len(work), len(work.owner))
+    last[work.owner[attention]] = attention
+    behind = np.arange(len(work.owner)) > last[work.owner]
+    gathers = work.by_name(is_gather).astype(bool) & behind
+    shown = (work.by_name(is_block_per_request).astype(bool) | gathers) & ~np.isnan(x)
+    for step in np.unique(work.owner[shown]):
+        found[step] = mode(x[shown & (work.owner == step)])
+    return found
+
+
+def _of_kernels(work: Work, grids: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Blocks in x, and in the other two dimensions, of each kernel; NaN where unknown."""
+    by_seq = grids.set_index("seq").reindex(work.seq).astype("Float64")
+    x, yz = (np.asarray(by_seq[c].to_numpy(float, na_value=np.nan)) for c in ("x", "yz"))
+    return x, yz
 
 
 def small_tile_share(work: Work) -> Floats:

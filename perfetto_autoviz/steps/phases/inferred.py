@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,6 @@ from perfetto_autoviz.steps.phases.tiers import Tiers
 from perfetto_autoviz.steps.phases.work import Flags, Floats, Work
 
 Reader = Callable[[], pd.DataFrame]
-
-
-@dataclass(frozen=True)
-class _Words:
-    """Phase names of n steps in order, and their counts; NaN where unknown."""
-
-    phases: list[str]
-    requests: Floats
-    tokens: Floats
 
 
 def inferred_phases(
@@ -37,18 +27,20 @@ def inferred_phases(
     Args:
         work: the steps and their kernels.
         operators: gives the relation ``_autoviz_operator_shape``.
-        grids: gives the relation ``_autoviz_flat_grid``; asked only if shapes and kernels
+        grids: gives the relation ``_autoviz_grid``; asked only if shapes and kernels
             leave something open.
         max_num_seqs: most requests that run at once, None if unknown.
     """
     tiers = Tiers(work, step_sizes(work, operators()), max_num_seqs)
     verdicts = tiers.judge(grids)
-    sizes = tiers.sizes
     active = work.count(np.ones(len(work.owner), bool)) > 0
     decodes = ~verdicts.is_open & ~verdicts.prefills
     prefills = ~verdicts.is_open & verdicts.prefills
     after_draft = np.append(False, tiers.drafts[:-1]) & ~tiers.drafts
-    mixed = prefills & (tiers.both | _all_take_part(prefills, decodes, sizes.requests))
+    # A request that decodes has one token, unless drafts are verified.
+    plain = decodes & ~after_draft & ~tiers.drafts & np.isnan(tiers.sizes.requests)
+    requests = np.where(plain, tiers.tokens, tiers.sizes.requests)
+    mixed = prefills & (tiers.both | _all_take_part(prefills, decodes, requests))
     names = np.select(
         [~active, tiers.drafts, mixed, prefills, decodes & after_draft, decodes],
         ["idle", "draft", "mixed", "prefill", "verify", "decode"],
@@ -58,8 +50,8 @@ def inferred_phases(
         _row(
             int(work.ids[i]),
             str(names[i]),
-            sizes.requests[i],
-            sizes.tokens[i],
+            requests[i],
+            tiers.tokens[i],
             str(verdicts.evidence[i]),
             float(verdicts.confidence[i]),
         )

@@ -140,6 +140,23 @@ ATTENTION_ROLES: dict[Role, tuple[NamePattern, ...]] = {
 }
 """Attention kernels that only one of the two kinds of steps runs."""
 
+BLOCK_PER_REQUEST = _pattern(
+    r"ArgMaxOps|kv_indices|alloc_decode|SamplingFrom\w*Prob",
+    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
+    "at::native::ArgMaxOps<float>, unsigned int, long, 4, 4> >(int)",
+    "create_flashinfer_kv_indices_triton",
+    "alloc_decode_kernel",
+    "void flashinfer::sampling::TopKTopPSamplingFromProbKernel<1024u, float>(float*)",
+)
+"""Kernels that give each request a row of blocks."""
+
+GATHER = _pattern(
+    r"vectorized_gather_kernel|index_?[sS]elect",
+    "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int, long)",
+    "void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long>(int)",
+)
+"""Kernels that give each chosen row a row of blocks: behind the layers, one for each request."""
+
 GEMM_TILES = (
     _pattern(
         r"_MT(\d+)x(\d+)x\d+",
@@ -177,6 +194,16 @@ def attention_role(name: str) -> Role | None:
         if any(each.pattern.search(name) for each in patterns):
             return role
     return None
+
+
+def is_block_per_request(name: str) -> bool:
+    """Whether a kernel gives each request a row of blocks."""
+    return BLOCK_PER_REQUEST.pattern.search(name) is not None
+
+
+def is_gather(name: str) -> bool:
+    """Whether a kernel gives each row that it chooses a row of blocks."""
+    return GATHER.pattern.search(name) is not None
 
 
 def smallest_tile_side(name: str) -> int | None:

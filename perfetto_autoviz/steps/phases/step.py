@@ -73,7 +73,7 @@ def _inferred(frames: Frames, options: Options, steps: list[int]) -> list[Row]:
     return inferred_phases(
         work,
         lambda: frames["_autoviz_operator_shape"],
-        lambda: frames["_autoviz_flat_grid"],
+        lambda: frames["_autoviz_grid"],
         options.max_num_seqs,
     )
 
@@ -97,7 +97,7 @@ PHASES_STEP = Step(
                 *(f"{which}_{i}" for which in ("first", "second") for i in range(4)),
             ),
         ),
-        Read("_autoviz_flat_grid", ("seq", "blocks")),
+        Read("_autoviz_grid", ("seq", "x", "yz")),
     ),
     makes=(PHASE,),
     run=find_phases,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -58,6 +59,7 @@ class Tiers:
         both: which of them run the attention kernels of prefill and those of decode.
         verdicts: what has been decided.
         queries: tokens of each request; NaN where unknown.
+        tokens: tokens, by shapes or grids.
     """
 
     def __init__(self, work: Work, sizes: StepSizes, max_num_seqs: int | None) -> None:
@@ -68,19 +70,20 @@ class Tiers:
         self.both = np.zeros(len(work), bool)
         self.verdicts = Verdicts.none(len(work))
         self.queries = _queries(sizes)
+        self.tokens = sizes.tokens
         self._most = max_num_seqs
         self._replay = work.largest_graph_share() >= GRAPH_SHARE
         self._after_draft = np.append(False, self.drafts[:-1]) & ~self.drafts
         self._load = device.load(work)
 
     def judge(self, grids: Callable[[], pd.DataFrame]) -> Verdicts:
-        """Asks all tiers in order; ``grids`` gives the relation ``_autoviz_flat_grid``."""
+        """Asks all tiers in order; ``grids`` gives the relation ``_autoviz_grid``."""
         self.verdicts.settle(self.drafts, DURATIONS, DURATION_GAP, prefills=False)
         self._by_queries()
         self._by_sizes(self.sizes.size, SHAPES)
         self._by_attention()
-        if self.verdicts.is_open.any():
-            self._by_sizes(device.tokens_by_grid(self.work, grids()), GRIDS)
+        self.tokens = self._by_grid(grids)
+        self._by_sizes(self.tokens, GRIDS)
         self._by_launches()
         self._by_tiles()
         self._by_durations()
@@ -162,6 +165,16 @@ class Tiers:
         """The largest load of a step that is replayed from a graph; NaN without any."""
         loads = self._load[self._replay & ~self.drafts & ~np.isnan(self._load)]
         return float(loads.max()) if len(loads) else np.nan
+
+    def _by_grid(self, grids: Callable[[], pd.DataFrame]) -> Floats:
+        """Tokens by grids; fills in the requests that shapes leave open."""
+        missing, tokens = np.isnan(self.sizes.requests), self.sizes.tokens
+        if not (missing | self.verdicts.is_open).any():
+            return tokens
+        requests = device.requests_by_grid(self.work, grids())
+        self.sizes = replace(self.sizes, requests=np.where(missing, requests, self.sizes.requests))
+        by_grid = device.tokens_by_grid(self.work, grids())
+        return np.where(np.isnan(tokens), by_grid, tokens)
 
     def _by_launches(self) -> None:
         """By graphs: decode steps are replayed, as far as graphs were captured for them."""

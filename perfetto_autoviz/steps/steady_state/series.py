@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from perfetto_autoviz.steps.intervals import Ints
-from perfetto_autoviz.steps.steady_state.limits import MIN_STEPS
+from perfetto_autoviz.steps.steady_state.limits import MIN_STEPS, SHORT_TOLERANCE
 from perfetto_autoviz.steps.steady_state.region import Flags, Floats
 
 PREFILL_BEARING = ("prefill", "mixed")
@@ -71,11 +71,17 @@ class Series:
         """Requests in flight; NaN where an iteration does not tell.
 
         An iteration that only prefills tells nothing of the requests that wait for it, unless
-        the capture does nothing else.
+        the capture does nothing else. Without annotations it may be one in which others
+        decode: that is so where about as many take part as in decode iterations.
         """
         mixed = np.array([phase == "mixed" for phase in self.phases], bool)
         tells = self.generating | mixed
-        return np.where(tells, self.batch_size, np.nan) if tells.any() else self.batch_size
+        if not tells.any():
+            return self.batch_size
+        sizes = np.where(tells, self.batch_size, np.nan)
+        most = np.nanmax(sizes) if (~np.isnan(sizes)).any() else np.nan
+        all_take_part = ~self.annotated & (self.batch_size >= (1 - SHORT_TOLERANCE) * most)
+        return np.where(all_take_part, self.batch_size, sizes)
 
 
 def series(iterations: pd.DataFrame, phases: pd.DataFrame, *, least: int = MIN_STEPS) -> Series:
