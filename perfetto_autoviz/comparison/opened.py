@@ -100,7 +100,7 @@ def read_side(found: Sequence[RankedCapture], label: str, options: OpenOptions) 
     """
     with open_ranks(found, options) as opened:
         # What is found over all ranks together, before each is worked on by itself.
-        next(iter(opened.sessions.values())).relation("pattern")
+        next(iter(opened.sessions.values())).relations()
         return Side(label, opened.run_id, opened.on_each(_read_rank))
 
 
