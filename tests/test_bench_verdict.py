@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.benchmarks.bench_patterns import PatternsOutcome, broken_patterns, patterns_table
 from tests.benchmarks.measure import Case, Outcome, Pair, summary
 from tests.benchmarks.verdict import broken, outcome_table
 
@@ -47,3 +48,25 @@ def test_the_table_shows_what_is_judged_and_what_is_not() -> None:
     assert len({len(row) for row in rows}) == 1
     cells = [[cell.strip() for cell in row.split("|")] for row in rows]
     assert [row[8] for row in cells] == ["bound", "-" * 5, "2", "—"]
+
+
+def patterns(kernels: int, each: float, size: float = 100.0) -> PatternsOutcome:
+    return PatternsOutcome(kernels, each * kernels, size, 3, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("few", "many", "words"),
+    [
+        (patterns(100, 0.4), patterns(1000, 0.5), None),
+        (patterns(100, 0.4), patterns(1000, 0.51), "patterns of 1,000 kernels: 0.51 bare loads"),
+        (patterns(100, 0.4, 121), patterns(1000, 0.4), "patterns of 100 kernels: 121 bytes"),
+        (patterns(100, 0.1), patterns(1000, 0.4), "4.0 times as much"),
+    ],
+)
+def test_patterns_are_judged(
+    few: PatternsOutcome, many: PatternsOutcome, words: str | None
+) -> None:
+    lines = list(broken_patterns([few, many], load_each=1.0))
+    assert len(lines) == (words is not None)
+    assert words is None or words in lines[0]
+    assert "| 1,000 " in patterns_table([few, many], 1.0)

@@ -6,14 +6,21 @@ Prints tables in Markdown, and ends with 1 if a bound is broken.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.benchmarks.bench_patterns import (
+    SIZES,
+    broken_patterns,
+    measure_patterns,
+    patterns_table,
+)
 from tests.benchmarks.bench_split import broken_splits, measure_split, split_table
 from tests.benchmarks.measure import Case, JobError, Outcome, measure, run
-from tests.benchmarks.verdict import broken, outcome_table, reader_table
+from tests.benchmarks.verdict import JUDGED_ENGINE, broken, outcome_table, reader_table
 
 EVENTS = (100_000, 1_000_000)
 ENGINES = ("wasm", "native")
@@ -36,6 +43,7 @@ def main() -> int:
         largest_gzip = max((case for case in cases if case.gzipped), key=lambda case: case.events)
         readers, _ = run(engines[0], "readers", folder / largest_gzip.file_name)
         capture = folder / largest_gzip.file_name
+        kernels, _ = run(engines[0], "count", capture)
         splits = [measure_split(e, capture, folder / e, options.repeat) for e in engines]
     readers.pop("peak_bytes")
     _say(f"\n{outcome_table(outcomes)}\n")
@@ -43,12 +51,18 @@ def main() -> int:
     _say(reader_table({name: float(value) for name, value in readers.items()}))
     for split in splits:
         _say(f"\nSplitting, on {largest_gzip.events:,} events:\n\n{split_table(split)}")
-    return _judge([*broken(outcomes), *(line for each in splits for line in broken_splits(each))])
+    loads = [o.load for o in outcomes if o.case == largest_gzip and o.engine == JUDGED_ENGINE]
+    load_each = loads[0] / float(kernels["kernels"]) if loads else math.nan
+    found = measure_patterns(options.kernels)
+    _say(f"\nPatterns:\n\n{patterns_table(found, load_each)}")
+    lines = [*broken(outcomes), *(line for each in splits for line in broken_splits(each))]
+    return _judge([*lines, *broken_patterns(found, load_each)])
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--events", type=int, nargs="+", default=EVENTS, metavar="N")
+    parser.add_argument("--kernels", type=int, nargs="+", default=SIZES, metavar="N")
     parser.add_argument("--engine", nargs="+", default=ENGINES, choices=ENGINES)
     parser.add_argument("--repeat", type=int, default=REPEAT, metavar="N")
     return parser.parse_args()

@@ -70,6 +70,20 @@ def split(path: str, out: str, *choice: str) -> Result:
     return {"rate": found["megabytes_per_second"], "files": len(found["files"])}
 
 
+def count(path: str) -> Result:
+    """Counts the device activities of a capture."""
+    from perfetto_autoviz.ingest import scan_capture
+
+    return {"kernels": scan_capture(path, drops_overlaps=False).counts.device}
+
+
+def patterns(kernels: str) -> Result:
+    """Looks for the patterns of so many kernels."""
+    from tests.benchmarks.bench_patterns import detect
+
+    return detect(int(kernels))
+
+
 def readers(path: str) -> Result:
     """Times the readers of gzip and JSON on one capture, given as gzip."""
     from tests.benchmarks.readers import compare
@@ -83,6 +97,8 @@ JOBS: dict[str, Callable[..., Result]] = {
     "bare": bare,
     "annotate": annotate,
     "split": split,
+    "count": count,
+    "patterns": patterns,
     "readers": readers,
 }
 

@@ -40,7 +40,7 @@ def outcome_table(outcomes: Sequence[Outcome]) -> str:
         "engine", "events", "capture", "bare load", "of it in the engine", "annotate",
         "ratio", "bound", "peak of Python",
     )  # fmt: skip
-    return _table(head, [_cells(outcome) for outcome in outcomes])
+    return table(head, [_cells(outcome) for outcome in outcomes])
 
 
 def _cells(outcome: Outcome) -> tuple[str, ...]:
@@ -61,12 +61,11 @@ def _cells(outcome: Outcome) -> tuple[str, ...]:
 
 def reader_table(seconds: Mapping[str, float]) -> str:
     """The readers as a Markdown table."""
-    return _table(
-        ("reader", "seconds"), [(name, f"{value:.2f}") for name, value in seconds.items()]
-    )
+    return table(("reader", "seconds"), [(name, f"{value:.2f}") for name, value in seconds.items()])
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as a Markdown table."""
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     rule = ["-" * width for width in widths]
     return "\n".join(
