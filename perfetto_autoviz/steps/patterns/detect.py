@@ -12,7 +12,12 @@ from perfetto_autoviz.steps.patterns.kernels import (
     order_kernels,
     sorted_ranks,
 )
-from perfetto_autoviz.steps.patterns.limits import MORE_SEQUENCES, SAMPLE_LENGTH
+from perfetto_autoviz.steps.patterns.limits import (
+    ABOUT_AS_MANY,
+    FAR_FEWER,
+    MORE_SEQUENCES,
+    SAMPLE_LENGTH,
+)
 from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, lay_out
 from perfetto_autoviz.steps.patterns.loops import Loops, find_loops
 from perfetto_autoviz.steps.patterns.result import Patterns, Places
@@ -60,7 +65,7 @@ def _better_reading(ranks: Sequence[RankKernels]) -> tuple[bool, Loops]:
     if device > MORE_SEQUENCES * stream:
         return True, apart
     loops = find_loops(order_kernels(ranks, by_stream=False))
-    return (True, apart) if _placed(apart) > _placed(loops) else (False, loops)
+    return (True, apart) if _is_better(apart, loops) else (False, loops)
 
 
 def _find_by_stream(ranks: Sequence[RankKernels]) -> Loops:
@@ -90,6 +95,17 @@ def kernel_places(patterns: Patterns) -> Places:
 def _streams(one: RankKernels) -> bool:
     """Whether some device has kernels on several streams."""
     return len(np.unique(np.stack([one.device, one.stream]), axis=1).T) > len(np.unique(one.device))
+
+
+def _is_better(apart: Loops, loops: Loops) -> bool:
+    """Whether streams one by one give loops of more kernels, or as many in far fewer positions.
+
+    Two streams that interleave in a few ways make as many loops of what is one.
+    """
+    placed = _placed(apart), _placed(loops)
+    size = [sum(map(len, one.words)) for one in (apart, loops)]
+    fewer = placed[0] >= ABOUT_AS_MANY * placed[1] and size[0] <= FAR_FEWER * size[1]
+    return fewer or placed[0] > placed[1]
 
 
 def _placed(loops: Loops) -> int:

@@ -84,6 +84,10 @@ SAMPLE_LENGTH = 16
 MORE_SEQUENCES = 4
 """How many times more different short sequences mark a reading of streams as the worse one."""
 
+ABOUT_AS_MANY, FAR_FEWER = 0.98, 0.75
+"""Shares of placed kernels and of positions at which a reading of streams is the better one: the
+one with far fewer positions for about as many kernels."""
+
 LONGEST_WINDOW = 1.5
 """Times the usual distance of two runs after which what starts belongs to a run no more."""
 

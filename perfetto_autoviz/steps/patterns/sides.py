@@ -24,7 +24,7 @@ from perfetto_autoviz.steps.patterns.limits import (
     WINDOW_BINS,
     allowed_edits,
 )
-from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, SWAPPED
+from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, PLAIN, SWAPPED
 from perfetto_autoviz.steps.patterns.loops import Loops
 from perfetto_autoviz.steps.patterns.substrings import ranges
 
@@ -89,13 +89,27 @@ def _attach(state: _State, loop: int) -> None:
     movable = _movable(state, loop, set().union(*sides.values()) if sides else set())
     # First with the loops of side streams, then, if they do not go along, without.
     for loose in (movable, set()) if movable else (set(),):
-        found = _beside(state, rows, track, sides, loose)
-        word, beside = _recurring(state, len(rows), found)
+        word, beside = _steadiest(state, rows, track, sides, loose)
         given_up = _given_up(state, beside, loose)
         if given_up is not None:
             _add(state, loop, rows, word, beside)
             state.dropped |= given_up
             return
+
+
+def _steadiest(
+    state: _State, rows: Ints, track: Ints, sides: dict[int, list[int]], loose: set[int]
+) -> tuple[Index, _Beside]:
+    """What recurs beside runs, parted where they start or where the fewest others do."""
+    readings = [
+        _recurring(state, len(rows), _beside(state, rows, track, sides, loose, shifted=shifted))
+        for shifted in (False, True)
+    ]
+    return max(readings, key=lambda reading: _regular(reading[1]))
+
+
+def _regular(beside: _Beside) -> int:
+    return int(np.sum(beside.kind == PLAIN) - np.sum(beside.kind != PLAIN))
 
 
 def _side_tracks(state: _State, track: Ints) -> dict[int, list[int]]:
@@ -121,13 +135,19 @@ def _movable(state: _State, loop: int, sides: set[int]) -> set[int]:
 
 
 def _beside(
-    state: _State, rows: Ints, track: Ints, sides: dict[int, list[int]], loose: set[int]
+    state: _State,
+    rows: Ints,
+    track: Ints,
+    sides: dict[int, list[int]],
+    loose: set[int],
+    *,
+    shifted: bool,
 ) -> tuple[Ints, Ints]:
     """Free kernels of side tracks, and which of the runs each lies beside."""
     windows = {main: _windows(state, rows[track == main]) for main in sides}
     free = {main: _free(state, sides[main], loose) for main in sides}
     phases = [_phase(*windows[main], state.ts[free[main]]) for main in sides]
-    shift = _emptiest(np.concatenate([np.empty(0), *phases]))
+    shift = _emptiest(np.concatenate([np.empty(0), *phases])) if shifted else 0.0
     found_run, found_kernel = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for main in sides:
         start, length, typical = windows[main]

@@ -134,6 +134,26 @@ def test_a_damaged_layer_is_not_mixed_with_a_similar_one_before_it(
     assert (found.runs.missing[odd].tolist(), found.runs.extra[odd].tolist()) == ([1], [0])
 
 
+@pytest.mark.parametrize("position", range(2, 17))
+@pytest.mark.parametrize("last", [True, False])
+def test_a_damaged_layer_at_the_end_may_be_half_a_loop(position: int, *, last: bool) -> None:
+    """An odd number of layers of two kinds in turn ends, or starts, with half a pair."""
+    one, other = "nqrk3SoNGmtbecuxf", "nqrk2oNGmtbec"
+    inner = (one + other) * 5 + one if last else one + (other + one) * 5
+    step = "PHI" + inner + "VW"
+    start = 3 + len(inner) - len(one) if last else 3
+    cut = 7 * len(step) + start + position
+    ops = step * 12
+    found = detect_patterns([kernels(text(ops[:cut] + "Z" + ops[cut + 1 :]))])
+    mine = [p.length for p in found.patterns].index(len(one + other))
+    runs = found.runs.pattern == mine
+    assert runs.sum() == 12 * 6
+    damaged = np.flatnonzero(runs & (found.runs.swapped > 0))
+    assert found.runs.swapped[damaged].tolist() == [1]
+    places = kernel_places(found)
+    assert places.run[cut] in damaged
+
+
 def test_a_known_layer_start_decides_the_rotation() -> None:
     op = text(LAYER * 30)
     start = np.array([letter == "d" for letter in LAYER * 30])
