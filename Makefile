@@ -1,5 +1,6 @@
 # Works from a clean clone; needs make, and Python 3.10 or newer with its venv module.
 #   make demo    an enriched trace of a shipped capture
+#   make compare two shipped builds compared, and the README's picture of it
 #   make test    all tests             (TESTS="tests/sql -k layers" for some of them)
 #   make lint    style and types
 #   make bench   speed and memory      (BENCH="--events 100000 --repeat 3" for less of it)
@@ -21,9 +22,11 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 CAPTURE := traces/vllm-gptoss20b.pt.trace.json.gz
 ENRICHED := $(OUT)/vllm-gptoss20b.autoviz.zip
+BUILDS := traces/qwen3-8b-builds
+COMPARED := $(OUT)/compare
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo compare test lint bench clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -39,6 +42,10 @@ demo: $(INSTALLED)
 	@echo "               or: $(BIN)/autoviz open $(ENRICHED)"
 	@echo "  to ask it:   $(BIN)/autoviz query $(ENRICHED)" \
 	  "'SELECT phase, count() AS steps FROM autoviz_phase GROUP BY phase'"
+
+compare: $(INSTALLED)
+	@$(BIN)/autoviz compare $(BUILDS)/a --with $(BUILDS)/b --steady --force -o $(COMPARED)
+	@cp $(COMPARED)/pairs/P1.1-P1.1/waterfall.svg $(BUILDS)/waterfall.svg
 
 test: $(INSTALLED_DEV)
 	@$(BIN)/python -m pytest -n 2 $(TESTS)

@@ -63,7 +63,19 @@ def test_the_tours_commands_work(
         assert main(words[1:]) == 0, command
     assert (tmp_path / "out" / "vllm-gptoss20b.autoviz.zip").exists()
     assert list(tmp_path.glob("conc*_layer.csv"))
-    assert "decode" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "decode" in printed
+    assert_comparison_is_shown(printed, tmp_path / "out" / "compare")
+
+
+def assert_comparison_is_shown(printed: str, results: Path) -> None:
+    """The matches, the changes and the picture are those of the shipped builds."""
+    rows = [line for block in blocks("text") for line in block.splitlines() if line[:2] == "P1"]
+    assert len(rows) >= 4
+    found = {" ".join(line.split()) for line in printed.splitlines()}
+    assert {" ".join(row.split()) for row in rows} <= found
+    shown = ROOT / "traces" / "qwen3-8b-builds" / "waterfall.svg"
+    assert (results / "pairs" / "P1.1-P1.1" / shown.name).read_text() == shown.read_text()
 
 
 def test_the_summary_is_the_one_that_is_shown(
