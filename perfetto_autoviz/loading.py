@@ -79,8 +79,8 @@ def load_capture(path: Path, options: OpenOptions, memory: Memory) -> tuple[Engi
                 engine.close()
                 engine = start_engine(options.trace_processor)
             chunks = capture.chunks() if capture.annotations is None else _combined(capture)
-            chunks = _reported(chunks, capture, options.progress)
-            engine.load(_announced(chunks, capture, options.when_read))
+            reported = _reported(chunks, capture, options.progress)
+            engine.load(_announced(reported, capture, options.when_read))
     except BaseException:
         engine.close()
         raise

@@ -51,7 +51,7 @@ def phase_times(
     inside = members[members["iteration_id"].isin(outer)]
     place = inside[["iteration_id", "device"]]
     keys = place.drop_duplicates().sort_values([*place]).to_numpy(np.int64)
-    group = place.groupby([*place]).ngroup().to_numpy(np.int64)
+    group = place.groupby([*place]).ngroup().to_numpy().astype(np.int64)
     times = _times(activities.iloc[inside["seq"].to_numpy(np.int64)], group, len(keys))
     phase_of = dict(zip(phases["iteration_id"], phases["phase"], strict=True))
     names = pd.Series([phase_of.get(number) for number in keys[:, 0]], dtype=object)
