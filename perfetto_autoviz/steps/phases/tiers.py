@@ -174,6 +174,8 @@ class Tiers:
         requests = device.requests_by_grid(self.work, grids())
         self.sizes = replace(self.sizes, requests=np.where(missing, requests, self.sizes.requests))
         by_grid = device.tokens_by_grid(self.work, grids())
+        # Each request has a token at least: fewer blocks are shared for another reason.
+        by_grid[by_grid < self.sizes.requests] = np.nan
         return np.where(np.isnan(tokens), by_grid, tokens)
 
     def _by_launches(self) -> None:

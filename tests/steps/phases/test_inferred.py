@@ -1,0 +1,138 @@
+"""Phases without annotations, on steps made by hand: each kind of evidence by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.steps.phases.steps import DECODE_ATTENTION, PREFILL_ATTENTION, Step, judged
+
+DECODE = Step(tokens=32, requests=32)
+SHAPELESS = Step()
+
+
+def phases(steps: list[Step], max_num_seqs: int | None = None) -> list[str]:
+    return judged(steps, max_num_seqs)["phase"].tolist()
+
+
+def test_tokens_of_each_request_tell() -> None:
+    found = judged([DECODE, Step(tokens=888, requests=1), DECODE])
+    assert found["phase"].tolist() == ["decode", "prefill", "decode"]
+    assert found["batch_size"].tolist() == [32, 1, 32]
+    assert found["context_tokens"].tolist() == [0, 888, 0]
+    assert set(found["evidence"]) == {"input shapes"}
+
+
+def test_one_step_of_prefill_is_no_decode() -> None:
+    assert phases([Step(tokens=888, requests=1)]) == ["prefill"]
+    assert phases([Step(tokens=32, requests=32)]) == ["decode"]
+
+
+def test_batch_and_sequence_that_are_kept_apart_tell() -> None:
+    # Sixteen requests of 559 tokens, logits of all tokens.
+    step = Step(tokens=16 * 559, requests=16 * 559, shape=(16, 559, 64))
+    found = judged([step])
+    assert found["phase"].tolist() == ["prefill"]
+    assert found["batch_size"].tolist() == [16]
+
+
+def test_mixed_steps_have_all_requests() -> None:
+    mixed = Step(tokens=500, requests=32)
+    apart = Step(tokens=470, requests=2)
+    assert phases([DECODE, mixed, DECODE]) == ["decode", "mixed", "decode"]
+    fewer = replace(DECODE, tokens=30, requests=30)
+    assert phases([fewer, apart, DECODE]) == ["decode", "prefill", "decode"]
+
+
+def test_steps_that_verify_drafts_are_no_prefill() -> None:
+    draft = Step(tokens=8, requests=8, layers=1)
+    verify = Step(attention=(PREFILL_ATTENTION,), tokens=32, requests=8)
+    prefill = Step(attention=(PREFILL_ATTENTION,), tokens=900, requests=2)
+    found = phases([prefill, draft, verify, draft, verify, draft, verify, prefill])
+    assert found == ["prefill", *["draft", "verify"] * 3, "prefill"]
+
+
+def test_sizes_in_two_groups_tell() -> None:
+    # Nothing is sampled, and the last product has the rows of all others.
+    sizes = [8, 8, 32, 32, 32, 946, 32, 32, 854, 32, 32, 32, 8, 8]
+    steps = [Step(tokens=size, requests=size, samples=False) for size in sizes]
+    expected = ["prefill" if size > 32 else "decode" for size in sizes]
+    assert phases(steps) == expected
+
+
+def test_a_limit_of_requests_tells() -> None:
+    steps = [Step(tokens=size, requests=size, samples=False) for size in (96, 200, 150)]
+    assert phases(steps, max_num_seqs=64) == ["prefill"] * 3
+
+
+@pytest.mark.parametrize(
+    ("attention", "phase"),
+    [
+        ((PREFILL_ATTENTION,), "prefill"),
+        ((DECODE_ATTENTION,), "decode"),
+        ((PREFILL_ATTENTION, DECODE_ATTENTION), "mixed"),
+    ],
+)
+def test_attention_kernels_tell(attention: tuple[str, ...], phase: str) -> None:
+    found = judged([Step(attention=attention)])
+    assert found["phase"].tolist() == [phase]
+    assert found["evidence"].tolist() == ["attention kernels"]
+
+
+def test_grids_tell() -> None:
+    decode, prefill = Step(blocks=32, rows=32), Step(blocks=2048, rows=2)
+    found = judged([decode, decode, prefill, decode])
+    assert found["phase"].tolist() == ["decode", "decode", "prefill", "decode"]
+    assert found["batch_size"].tolist() == [32, 32, 2, 32]
+    assert set(found["evidence"]) == {"launch grids"}
+
+
+def test_graphs_tell() -> None:
+    decode, prefill = Step(graph=True), Step(dur=4000)
+    found = judged([decode, prefill, decode])
+    assert found["phase"].tolist() == ["decode", "prefill", "decode"]
+    assert set(found["evidence"]) == {"graph launches"}
+
+
+def test_tiles_tell() -> None:
+    small, large = Step(gemm="Cijk_MT16x16x256_MI"), Step(gemm="Cijk_MT256x128x64_MI")
+    found = judged([replace(small, requests=None), large])
+    assert found["phase"].tolist() == ["decode", "prefill"]
+    assert set(found["evidence"]) == {"matrix product tiles"}
+
+
+def test_durations_tell_the_spread_from_the_steady() -> None:
+    durations = [1000, 1010, 1005, 4000, 1000, 9000, 990]
+    found = judged([Step(dur=dur) for dur in durations])
+    expected = ["prefill" if dur > 2000 else "decode" for dur in durations]
+    assert found["phase"].tolist() == expected
+    assert set(found["evidence"]) == {"durations"}
+
+
+def test_nothing_tells() -> None:
+    found = judged([SHAPELESS])
+    assert found["phase"].tolist() == ["unknown"]
+    assert found["confidence"].tolist() == [0]
+    assert phases([Step(dur=dur) for dur in (4000, 9000, 2500)]) == ["unknown"] * 3
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(64, 8192), min_size=1, max_size=12))
+def test_pure_prefill_has_no_decode_step(sizes: list[int]) -> None:
+    """Whether or not the logits' rows, the kernels, or neither tell."""
+    stated = [Step(tokens=size, requests=2) for size in sizes]
+    assert set(phases(stated)) <= {"prefill", "decode"} - ({"decode"} if min(sizes) > 34 else set())
+    kernels = [Step(attention=(PREFILL_ATTENTION,), dur=size) for size in sizes]
+    assert set(phases(kernels)) == {"prefill"}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 512), min_size=1, max_size=12), st.booleans())
+def test_pure_decode_has_no_prefill_step(sizes: list[int], graph: bool) -> None:
+    stated = [Step(tokens=size, requests=size, graph=graph) for size in sizes]
+    assert set(phases(stated)) == {"decode"}
+    kernels = [Step(attention=(DECODE_ATTENTION,), graph=graph) for _ in sizes]
+    assert set(phases(kernels)) == {"decode"}
