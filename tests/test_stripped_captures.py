@@ -65,7 +65,7 @@ def test_denoising_steps_are_found(corpus: Path, stage: int, tmp_path: Path) -> 
     assert set(kinds["grade"]) == {"good"}
 
 
-@pytest.mark.parametrize("stage", (1, 3))
+@pytest.mark.parametrize("stage", [1, 3])
 @pytest.mark.parametrize(
     ("name", "layers"),
     [
@@ -87,7 +87,7 @@ def test_a_single_serving_step_is_one_step_of_its_layers(
         assert len(session.query("SELECT id FROM autoviz_layer")) == layers
 
 
-@pytest.mark.parametrize("stage", (1, 3))
+@pytest.mark.parametrize("stage", [1, 3])
 @pytest.mark.parametrize(
     "name",
     [

@@ -201,11 +201,12 @@ def _cut(line: Line, rhythm: Rhythm) -> Cut:
 
 
 def _after_pauses(line: Line, starts: Ints, beats: Ints) -> Ints:
-    """Starts moved back to where the host paused, behind the token before them.
+    """Starts moved back to where the host paused, behind the token or the layers before them.
 
     A step starts with copies and fills whose number differs, which are no tokens.
     """
-    places = np.unique(beats)
+    layers = np.flatnonzero(line.work.attends[line.order])
+    places = np.union1d(beats.ravel(), layers)
     before = np.searchsorted(places, starts) - 1
     floor = np.where(before >= 0, places[np.maximum(before, 0)] + 1, 0)
     found = np.array(

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.synth import Truth
+from perfetto_autoviz.synth.truth import TrueIteration
 
 Ints = NDArray[np.int64]
 
 TOLERANCE = 1
-"""Kernels by which a boundary may be off."""
+"""Kernels by which each boundary of a step may be off."""
 
 PREFILLING = ("prefill", "mixed")
 
 _STEPS = """
-SELECT iteration.id, iteration.evidence, min(member.seq) AS first, max(member.seq) AS last,
-  phase.phase AS phase
+SELECT iteration.id, iteration.evidence, min(member.seq) AS first, phase.phase AS phase
 FROM autoviz_iteration AS iteration
 JOIN autoviz_iteration_kernel AS member ON member.iteration_id = iteration.id
 LEFT JOIN autoviz_phase AS phase ON phase.iteration_id = iteration.id
@@ -29,6 +29,8 @@ WHERE iteration.is_real
     SELECT parent_id FROM autoviz_iteration WHERE parent_id IS NOT NULL)
 GROUP BY iteration.id ORDER BY first
 """
+
+_MEMBERS = "SELECT iteration_id, seq FROM autoviz_iteration_kernel"
 
 _LAYERS = "SELECT count() AS layers FROM autoviz_layer"
 
@@ -65,16 +67,19 @@ def judge(session: Session, truth: Truth, *, rotated: bool) -> Verdict:
         rotated: whether all boundaries may be off by one number of kernels.
     """
     found = session.query(_STEPS)
-    first, last, phases = _true_steps(truth)
+    owner, steps = _true_steps(truth)
     right, told, wrong = 0, 0, 0
-    if len(found) == len(first):
-        ends = None if rotated else last
-        at = _boundaries_found(found, first, ends)
-        right = int(at.sum())
-        told, wrong = _phases(found["phase"], phases)
+    if len(found) == len(steps):
+        true = [np.flatnonzero(owner == step.index) for step in steps]
+        if rotated:
+            right = _at_one_rotation(found["first"].to_numpy(np.int64), true)
+        else:
+            members = session.query(_MEMBERS).groupby("iteration_id")["seq"]
+            right = _of_the_same_kernels([members.get_group(i) for i in found["id"]], true)
+        told, wrong = _phases(found["phase"], [step.phase for step in steps])
     return Verdict(
         evidence=str(found["evidence"].iloc[0]) if len(found) else "",
-        true_steps=len(first),
+        true_steps=len(steps),
         found_steps=len(found),
         right_steps=right,
         phases=told - wrong,
@@ -83,31 +88,30 @@ def judge(session: Session, truth: Truth, *, rotated: bool) -> Verdict:
     )
 
 
-def _true_steps(truth: Truth) -> tuple[Ints, Ints, list[str]]:
-    """First and last kernel of each step, numbered by start, and its phase."""
+def _true_steps(truth: Truth) -> tuple[Ints, list[TrueIteration]]:
+    """The step of each kernel, numbered by start, and all steps that run kernels, in order."""
     columns = [truth.kernels[name] for name in ("stream", "dur", "ts")]
     owner = truth.kernels["iteration"][np.lexsort(columns)]
     steps = [
         step
         for step in truth.iterations
-        if step.kind in ("step", "dummy") and step.kernels and (owner == step.index).any()
+        if step.kind in ("step", "dummy") and (owner == step.index).any()
     ]
-    places = [np.flatnonzero(owner == step.index) for step in steps]
-    first = np.array([place[0] for place in places], np.int64)
-    last = np.array([place[-1] for place in places], np.int64)
-    order = np.argsort(first, kind="stable")
-    return first[order], last[order], [steps[i].phase for i in order]
+    return owner, sorted(steps, key=lambda step: int(np.argmax(owner == step.index)))
 
 
-def _boundaries_found(found: pd.DataFrame, first: Ints, last: Ints | None) -> NDArray[np.bool_]:
-    off = found["first"].to_numpy(np.int64) - first
-    if last is None:
-        usual = int(np.median(off))
-        near: NDArray[np.bool_] = np.abs(off - usual) <= TOLERANCE
-        return near
-    ends = found["last"].to_numpy(np.int64) - last
-    exact: NDArray[np.bool_] = (np.abs(off) <= TOLERANCE) & (np.abs(ends) <= TOLERANCE)
-    return exact
+def _at_one_rotation(first: Ints, true: list[Ints]) -> int:
+    """Steps that start as many kernels late as most do."""
+    off = first - np.array([kernels[0] for kernels in true])
+    return int((np.abs(off - int(np.median(off))) <= TOLERANCE).sum())
+
+
+def _of_the_same_kernels(found: list[pd.Series[int]], true: list[Ints]) -> int:
+    """Steps of the same kernels, but for the last one or the first one."""
+    return sum(
+        len(np.setxor1d(mine.to_numpy(np.int64), kernels)) <= 2 * TOLERANCE
+        for mine, kernels in zip(found, true, strict=True)
+    )
 
 
 def _phases(found: pd.Series[str], true: list[str]) -> tuple[int, int]:
