@@ -101,12 +101,16 @@ def _device() -> torch.device:
 def _repeatable(seed: int) -> Iterator[None]:
     """Makes what torch does depend on nothing but the seed, and leaves no trace of it."""
     threads, exact = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    # Asking for them loads torch's compiler, which takes seconds; on a CPU all used here are.
+    asked = torch.cuda.is_available() and not exact
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         torch.set_num_threads(THREADS)
-        torch.use_deterministic_algorithms(True)
+        if asked:
+            torch.use_deterministic_algorithms(True)
         try:
             yield
         finally:
-            torch.use_deterministic_algorithms(exact)
+            if asked:
+                torch.use_deterministic_algorithms(False)
             torch.set_num_threads(threads)
