@@ -27,8 +27,9 @@ MOST_INJECTED = 0.1
 capture in which something goes wrong now and then. All runs of a step are tested or none, so it
 is the share in the steps concerned, too."""
 
-MOST_PER_RUN = 10
-"""Anomalies of a kind for each test run: more of them in the same runs tell nothing new."""
+MOST_PER_RUN = 4
+"""Anomalies of a kind for each test run: more of them in the same few runs tell little new, and
+take as many copies."""
 
 LEAST_TEST_RUNS = 5
 """Test runs of a pattern below which nothing is tried on it."""

@@ -27,15 +27,15 @@ from perfetto_autoviz.synth import preset, synthesise
 from perfetto_autoviz.synth.anomaly_kinds import KINDS, WORDS
 
 SEEDS = 10
-STEPS = 96
+STEPS = 64
 
 PRESETS = ("sglang-qwen3-8b-tp2", "sglang-qwen3-30b-a3b-b300", "vllm-gptoss20b")
 """Two ranks with collectives on MI300X, overlapping kernels on B300, and two kinds of layer in
 turn. All steps replay graphs: so the noise was measured. In eager steps the host decides how long
 a device idles, which differs by more than a stall of 5 µs."""
 
-LAYER_LENGTH = 64
-"""Kernels of the largest run that counts as a layer."""
+LAYERS = "P1.1"
+"""The loop inside of the steps of all of these: a layer, or two in turn, of 14 to 35 kernels."""
 
 BARS = {
     "spike": 0.995,
@@ -65,7 +65,7 @@ class Result:
 
 
 def measure(name: str, seed: int, count: int) -> list[Result]:
-    """The results of the layer-length patterns of one capture."""
+    """The results for the layers of one capture."""
     spec = replace(
         preset(name, steps=STEPS, seed=seed, launch="graph"),
         python_frames=False,
@@ -75,13 +75,13 @@ def measure(name: str, seed: int, count: int) -> list[Result]:
     with tempfile.TemporaryDirectory() as folder:
         captures = synthesise(spec, Path(folder))
         found = find_captures([one.path for one in captures])
-        trial = evaluate_captures(found, OpenOptions(fresh=True), Settings(count, seed))
+        trial = evaluate_captures(found, OpenOptions(fresh=True), Settings(count, seed, (LAYERS,)))
     return list(_results(name, trial))
 
 
 def _results(name: str, trial: Trial) -> Iterator[Result]:
     for pattern, tally in zip(trial.patterns, trial.tallies, strict=True):
-        if pattern.size <= LAYER_LENGTH and pattern.judged["combined"]:
+        if pattern.judged["combined"]:
             yield Result(name, pattern.size, rows(tally, KINDS))
 
 
