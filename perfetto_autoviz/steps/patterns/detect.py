@@ -20,6 +20,7 @@ from perfetto_autoviz.steps.patterns.limits import (
 )
 from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, lay_out
 from perfetto_autoviz.steps.patterns.loops import Loops, find_loops
+from perfetto_autoviz.steps.patterns.moved import merge_moved
 from perfetto_autoviz.steps.patterns.result import Patterns, Places
 from perfetto_autoviz.steps.patterns.sides import attach_sides
 from perfetto_autoviz.steps.patterns.substrings import count_substrings, ranges
@@ -60,11 +61,11 @@ def _better_reading(ranks: Sequence[RankKernels]) -> tuple[bool, Loops]:
         for by_stream in (False, True)
     )
     if stream > MORE_SEQUENCES * device:
-        return False, find_loops(order_kernels(ranks, by_stream=False))
-    apart = _find_by_stream(ranks)
+        return False, merge_moved(find_loops(order_kernels(ranks, by_stream=False)))
+    apart = merge_moved(_find_by_stream(ranks))
     if device > MORE_SEQUENCES * stream:
         return True, apart
-    loops = find_loops(order_kernels(ranks, by_stream=False))
+    loops = merge_moved(find_loops(order_kernels(ranks, by_stream=False)))
     return (True, apart) if _is_better(apart, loops) else (False, loops)
 
 

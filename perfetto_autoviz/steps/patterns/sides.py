@@ -87,14 +87,16 @@ def _attach(state: _State, loop: int) -> None:
     track = np.searchsorted(bounds, state.loops.runs.first[rows], side="right") - 1
     sides = _side_tracks(state, track)
     movable = _movable(state, loop, set().union(*sides.values()) if sides else set())
-    # First with the loops of side streams, then, if they do not go along, without.
-    for loose in (movable, set()) if movable else (set(),):
+    # First with all loops of side streams, then without those that do not go along.
+    loose = movable
+    while True:
         word, beside = _steadiest(state, rows, track, sides, loose)
-        given_up = _given_up(state, beside, loose)
-        if given_up is not None:
-            _add(state, loop, rows, word, beside)
-            state.dropped |= given_up
-            return
+        given_up, torn = _given_up(state, beside, loose)
+        if not torn:
+            break
+        loose = loose - torn
+    _add(state, loop, rows, word, beside)
+    state.dropped |= given_up
 
 
 def _steadiest(
@@ -247,21 +249,23 @@ def _placed(word: Index, texts: list[tuple[Index, Ints]], start: Ints, kernel: I
     )
 
 
-def _given_up(state: _State, beside: _Beside, loose: set[int]) -> set[int] | None:
-    """Loops whose kernels go along, with those around them; None if some are torn apart."""
+def _given_up(state: _State, beside: _Beside, loose: set[int]) -> tuple[set[int], set[int]]:
+    """Loops whose kernels go along, with those around them; and loops that would be torn apart."""
     owner = np.full(len(beside.kernel), -1, dtype=np.int32)
     known = beside.kernel < len(state.owner)
     owner[known] = state.owner[beside.kernel[known]]
-    given: set[int] = set()
-    for loop in set(owner.tolist()) & loose:
-        if np.sum(owner == loop) < TOGETHER * np.sum(state.owner == loop):
-            return None
-        given.add(loop)
+    touched = set(owner.tolist()) & loose
+    torn = {
+        loop for loop in touched if np.sum(owner == loop) < TOGETHER * np.sum(state.owner == loop)
+    }
+    given = touched - torn
     for loop, word in enumerate(state.loops.words):
         inside = {state.loops.meaning[one] for one in word.tolist() if one in state.loops.meaning}
-        if inside & given:
+        if inside & given and loop in loose:
             given.add(loop)
-    return given if given <= loose else None
+        elif loop not in loose:
+            torn |= inside & given
+    return given - torn, torn
 
 
 def _add(state: _State, loop: int, rows: Ints, word: Index, beside: _Beside) -> None:
