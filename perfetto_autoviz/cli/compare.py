@@ -48,6 +48,17 @@ def _weights(
     return jaccard, levenshtein
 
 
+def _pairs(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Refuses before any work what is no pair."""
+    for value in values:
+        one, colon, other = value.partition(":")
+        if not (one and colon and other):
+            raise click.BadParameter(f"{value!r} is no pair of patterns like P1:P3")
+    return values
+
+
 @click.argument("captures", nargs=-1, required=True, metavar="A...")
 @click.option(
     _WITH,
@@ -82,6 +93,7 @@ def _weights(
     "--pair",
     "pairs",
     multiple=True,
+    callback=_pairs,
     metavar="P1:P3",
     help="Compare A's pattern with B's, whatever their score. May be repeated.",
 )

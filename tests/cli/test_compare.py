@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
 import perfetto_autoviz
+from perfetto_autoviz.cli import main
+from perfetto_autoviz.comparison import Choices, Comparison, compare_builds
+from perfetto_autoviz.comparison.opened import Side, read_side
+from perfetto_autoviz.comparison.window import steady_builds, whole_build
 from perfetto_autoviz.errors import UsageError
+from perfetto_autoviz.ingest import find_captures
+from perfetto_autoviz.opening import OpenOptions
+from perfetto_autoviz.reports.comparison.changes import largest_changes
+from perfetto_autoviz.steps.compare import Weights
 from tests.cli.conftest import Result
 from tests.comparison.captures import (
     GAP,
@@ -23,7 +34,7 @@ from tests.comparison.captures import (
     wall,
     write,
 )
-from tests.live import bare_engine
+from tests.live import bare_engine, open_fresh
 
 Run = Callable[..., Result]
 
@@ -57,11 +68,36 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return write(folder / "a.json", LAYER_A), write(folder / "b.json", LAYER_B)
 
 
+class Shown(NamedTuple):
+    """A comparison by the command line: its folder, and what was printed."""
+
+    out: Path
+    text: str
+
+
 @pytest.fixture(scope="module")
-def results(builds: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("results") / "out"
-    perfetto_autoviz.compare(builds[0], builds[1], out)
-    return out
+def shown(builds: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    out = tmp_path_factory.mktemp("results") / "new" / "out"
+    with redirect_stdout(io.StringIO()) as printed:
+        code = main(["compare", str(builds[0]), "--with", str(builds[1]), "-o", str(out)])
+    assert code == 0
+    return Shown(out, printed.getvalue())
+
+
+@pytest.fixture(scope="module")
+def results(shown: Shown) -> Path:
+    return shown.out
+
+
+@pytest.fixture(scope="module")
+def sides(builds: tuple[Path, Path]) -> list[Side]:
+    """Both builds as they were read."""
+    return [read_side(find_captures([path]), path.stem, OpenOptions(fresh=True)) for path in builds]
+
+
+def compared(a: Side, b: Side, choices: Choices | None = None) -> Comparison:
+    one, other = whole_build(a), whole_build(b)
+    return compare_builds(one, other, a.info(one), b.info(other), choices)
 
 
 def files(folder: Path) -> set[str]:
@@ -96,30 +132,22 @@ def test_the_numbers_are_those_of_the_captures(results: Path) -> None:
     )
 
 
-def test_the_terminal_shows_matches_and_changes(
-    autoviz: Run, builds: tuple[Path, Path], tmp_path: Path
-) -> None:
-    done = autoviz("compare", builds[0], "--with", builds[1], "-o", tmp_path / "out")
-    assert done.code == 0
-    shown = " ".join(done.out.split())
-    assert "P1.1 P1.1 8 → 8" in shown
-    assert "77.00 µs → 81.00 µs +5.2 % +4.00 µs to +4.00 µs slower" in shown
-    assert "P1.1-P1.1 slower act_and_mul +5.00 µs +120.00 µs significant" in shown
-    assert "renamed kernel_unified_attention_2d → flash_attn_fwd −1.00 µs −24.00 µs" in shown
+def test_the_terminal_shows_matches_and_changes(shown: Shown) -> None:
+    text = " ".join(shown.text.split())
+    assert "P1.1 P1.1 8 → 8" in text
+    assert "77.00 µs → 81.00 µs +5.2 % +4.00 µs to +4.00 µs slower" in text
+    assert "P1.1-P1.1 slower act_and_mul +5.00 µs +120.00 µs significant" in text
+    assert "renamed kernel_unified_attention_2d → flash_attn_fwd −1.00 µs −24.00 µs" in text
+    assert str(shown.out) in text
 
 
-def test_json_and_quiet(autoviz: Run, builds: tuple[Path, Path], tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    done = autoviz("compare", *builds[:1], "--with", builds[1], "-o", out, "--json")
-    found = json.loads(done.out)
-    assert found["output"] == str(out)
+def test_the_summary_adds_up(results: Path) -> None:
+    found = json.loads((results / "summary.json").read_text())
     assert [match["pattern_a"] for match in found["matches"]] == ["P1", "P1.1"]
     assert found["largest_changes"][0]["total"] == 5000 * LAYERS * STEPS
     for match in found["matches"]:
         fall = match["waterfall"]
         assert fall["a"] + sum(bar["change"] for bar in fall["bars"]) == fall["b"]
-    done = autoviz("compare", builds[0], "--with", builds[1], "-o", out, "-q", "--force")
-    assert (done.code, done.out, done.err) == (0, "", "")
 
 
 @pytest.mark.parametrize("build", ["A", "B"])
@@ -181,20 +209,22 @@ def test_the_tables_are_what_the_traces_hold(results: Path) -> None:
 
 
 def test_enriched_traces_compare_like_their_captures(
-    results: Path, builds: tuple[Path, Path], tmp_path: Path
+    autoviz: Run, results: Path, builds: tuple[Path, Path], tmp_path: Path
 ) -> None:
     (trace,) = (results / "A").iterdir()
-    found = perfetto_autoviz.compare(trace, builds[1], tmp_path / "out")
-    again = tmp_path / "out" / "A" / trace.name
-    assert again.read_bytes()
-    assert [pair.name for pair in found.pairs] == ["P1-P1", "P1.1-P1.1"]
-    assert found.pairs[1].timing.difference == 4000
+    out = tmp_path / "out"
+    shutil.copytree(results, out)
+    done = autoviz("compare", trace, "--with", builds[1], "-o", out, "--force", "--json")
+    found = json.loads(done.out)
+    assert found["output"] == str(out)
+    before = json.loads((results / "summary.json").read_text())
+    assert found["matches"] == before["matches"]
+    assert found["largest_changes"] == before["largest_changes"]
+    assert files(out) == FILES
 
 
-def test_a_build_compared_with_itself_did_not_change(builds: tuple[Path, Path]) -> None:
-    from perfetto_autoviz.reports.comparison.changes import largest_changes
-
-    found = perfetto_autoviz.compare(builds[0], builds[0])
+def test_a_build_compared_with_itself_did_not_change(sides: list[Side]) -> None:
+    found = compared(sides[0], sides[0])
     assert {pair.timing.verdict for pair in found.pairs} == {"no change"}
     assert {pair.match.score.score for pair in found.pairs} == {1.0}
     assert largest_changes(found) == []
@@ -204,15 +234,21 @@ def test_a_build_compared_with_itself_did_not_change(builds: tuple[Path, Path]) 
 def test_ranks_of_both_builds(autoviz: Run, tmp_path: Path) -> None:
     for build, layer in (("a", LAYER_A), ("b", LAYER_B)):
         for rank in (0, 1):
-            folder = tmp_path / build
-            write(folder / f"r{rank}.json", layer, rank=rank, slower=rank)
+            # A's files have different names; B's lie in folders of their own.
+            name = f"{build}/r{rank}.json" if build == "a" else f"{build}{rank}/trace.json"
+            write(tmp_path / name, layer, rank=rank, slower=rank)
     # Several paths after --with, and an option after them.
-    b = [tmp_path / "b" / f"r{rank}.json" for rank in (0, 1)]
+    b = [tmp_path / f"b{rank}" / "trace.json" for rank in (0, 1)]
     done = autoviz(
         "compare", tmp_path / "a", "--with", *b, "--threshold", "0.4", "-o", tmp_path / "out", "-q"
     )
-    assert (done.code, done.err) == (0, "")
-    assert {"A/r0.autoviz.zip", "A/r1.autoviz.zip", "B/r1.autoviz.zip"} <= files(tmp_path / "out")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert {
+        "A/r0.autoviz.zip",
+        "A/r1.autoviz.zip",
+        "B/rank0-trace.autoviz.zip",
+        "B/rank1-trace.autoviz.zip",
+    } <= files(tmp_path / "out")
     timing = pd.read_csv(tmp_path / "out" / "pairs" / "P1.1-P1.1" / "timing.csv")
     each = timing[timing["rank"].notna()].set_index(["build", "rank"])
     # Each of a layer's 8 kernels takes 1 µs longer on rank 1.
@@ -221,37 +257,31 @@ def test_ranks_of_both_builds(autoviz: Run, tmp_path: Path) -> None:
     assert each.loc[("A", 1), "slowest"]
 
 
-def test_names_of_files_may_be_equal(autoviz: Run, tmp_path: Path) -> None:
-    for folder, rank in (("x", 0), ("y", 1)):
-        write(tmp_path / folder / "trace.json", LAYER_A, rank=rank)
-    b = write(tmp_path / "b" / "trace.json", LAYER_B)
-    a = [tmp_path / folder / "trace.json" for folder in "xy"]
-    done = autoviz("compare", *a, "--with", b, "-o", tmp_path / "out", "-q")
-    assert done.code == 0
-    assert {"A/rank0-trace.autoviz.zip", "A/rank1-trace.autoviz.zip", "B/trace.autoviz.zip"} <= (
-        files(tmp_path / "out")
-    )
-
-
-def test_a_pair_that_is_asked_for(builds: tuple[Path, Path]) -> None:
-    found = perfetto_autoviz.compare(*builds, pairs=["P1:P1.1"])
+def test_a_pair_that_is_asked_for(sides: list[Side]) -> None:
+    found = compared(*sides, Choices(pairs=("P1:P1.1",)))
     assert ("P1-P1.1", "manual") in [(pair.name, pair.match.basis) for pair in found.pairs]
+    with pytest.raises(UsageError, match=r"B has no pattern P9; it has P1, P1\.1"):
+        compared(*sides, Choices(pairs=("P1:P9",)))
 
 
-def test_weights_decide_the_score(builds: tuple[Path, Path]) -> None:
-    found = perfetto_autoviz.compare(*builds, weights=(0, 1), threshold=0)
-    layer = found.pairs[1].match
+def test_weights_decide_the_score(sides: list[Side]) -> None:
+    layer = compared(*sides, Choices(Weights(0, 1))).pairs[1].match
     # 7 of 8 kernels are the same at the same place.
     assert layer.score.score == layer.score.levenshtein == 7 / 8
 
 
-def test_steady_iterations_only(builds: tuple[Path, Path], tmp_path: Path) -> None:
-    found = perfetto_autoviz.compare(*builds, tmp_path / "out", steady=True)
-    assert found.steady is not None
-    step, layer = found.pairs
-    assert 0 < len(step.runs_a) == len(step.runs_b) <= STEPS
-    assert len(layer.runs_a) == LAYERS * len(step.runs_a)
-    assert layer.timing.difference == 4000
+def test_steady_iterations_only(sides: list[Side]) -> None:
+    a, b, why = steady_builds(*sides, num_steps=4)
+    assert "4 decode steps each" in why
+    for build in (a, b):
+        assert [(loop.name, loop.run_count) for loop in build.loops] == [
+            ("P1", 4),
+            ("P1.1", 4 * LAYERS),
+        ]
+        # Every step of the window is whole: a gather, layers of 8 kernels, an argmax.
+        assert len(build.kernels) == 4 * (2 + 8 * LAYERS)
+    found = compare_builds(a, b, sides[0].info(a), sides[1].info(b))
+    assert [pair.timing.difference for pair in found.pairs] == [4000 * LAYERS, 4000]
 
 
 def test_kernel_names_are_harmless(autoviz: Run, tmp_path: Path) -> None:
@@ -267,17 +297,16 @@ def test_kernel_names_are_harmless(autoviz: Run, tmp_path: Path) -> None:
         )
 
 
-def test_what_was_never_compared_says_so(autoviz: Run, builds: tuple[Path, Path]) -> None:
-    for name in RELATIONS:
-        done = autoviz("query", builds[0], f"SELECT count() AS n FROM autoviz_{name}")
-        assert done.out.split()[2] == "0"
+def test_what_was_never_compared_has_empty_relations(builds: tuple[Path, Path]) -> None:
+    with open_fresh(builds[0]) as session:
+        for name in RELATIONS:
+            assert session.query(f"SELECT * FROM autoviz_{name}").empty
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (["--pair", "P1"], "'P1' is no pair of patterns"),
-        (["--pair", "P1:P9"], "B has no pattern P9; it has P1, P1.1"),
         (["--weights", "1"], "'1' is no pair of numbers"),
         (["--weights", "0,0"], "make no score"),
         (["--threshold", "2"], "2"),
@@ -311,7 +340,6 @@ def test_only_a_comparison_is_replaced(
     shutil.copytree(results, out)
     assert "--force" in autoviz("compare", builds[0], "--with", builds[1], "-o", out).err
     (out / "notes.txt").write_text("mine")
-    done = autoviz("compare", builds[0], "--with", builds[1], "-o", out, "--force")
-    assert (done.code, (out / "notes.txt").read_text()) == (2, "mine")
     with pytest.raises(UsageError, match=r"notes\.txt"):
         perfetto_autoviz.compare(*builds, out, force=True)
+    assert (out / "notes.txt").read_text() == "mine"
