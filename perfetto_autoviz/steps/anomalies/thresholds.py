@@ -72,8 +72,8 @@ def set_threshold(tails: Sequence[Tail], held_out: Floats, rate: float = RATE) -
 
     The larger surprise of a run's scores is one number; so one order statistic of it bounds
     the rate of both tests together, whatever its distribution (Wilks 1941). The sequence has
-    an order statistic of its own, as most of its scores are equal; it takes its part of the
-    rate if any held-out run deviates from the pattern at all.
+    an order statistic of its own, as most of its scores are equal; it takes up to half of the
+    rate, as much as there are held-out runs that deviate from the pattern at all.
 
     Args:
         tails: from `fit_tails`.
@@ -83,10 +83,11 @@ def set_threshold(tails: Sequence[Tail], held_out: Floats, rate: float = RATE) -
     count = len(held_out)
     allowed = max(allowed_exceedances(count, rate), 0)
     sequence = np.sort(held_out[:, _SEQUENCE])[::-1]
-    own = min(int((sequence > sequence[-1]).sum()), (allowed + 1) // 4)
+    # What few runs do stands out at once; of many, only the most unlikely may be flagged.
+    own = min(int((sequence > sequence[-1]).sum()), (allowed + 1) // 2)
     surprise = np.max([tail.surprise(held_out[:, i]) for i, tail in enumerate(tails)], axis=0)
     level = float(np.sort(surprise)[::-1][allowed - own])
-    limits = [*(tail.score(level) for tail in tails), float(sequence[max(own - 1, 0)])]
+    limits = [*(tail.score(level) for tail in tails), float(sequence[own])]
     return Threshold(np.array(limits), count, allowed, bound(count, allowed))
 
 

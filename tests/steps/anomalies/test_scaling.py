@@ -123,6 +123,15 @@ def test_all_tests_together_keep_the_rate() -> None:
     assert np.mean(np.array(rates) <= RATE) > CONFIDENCE - 0.18
 
 
+def test_few_deviating_runs_are_all_flagged() -> None:
+    held_out = scores(np.random.default_rng(7), 600)
+    held_out[:, 2] = 0
+    held_out[:4, 2] = 6.5
+    threshold = set_threshold(fit_tails(held_out), held_out)
+    assert threshold.limits[2] == 0
+    assert (held_out > threshold.limits).any(axis=1).sum() <= threshold.allowed
+
+
 def test_what_no_held_out_run_does_is_flagged() -> None:
     rng = np.random.default_rng(6)
     held_out = scores(rng, 500)
