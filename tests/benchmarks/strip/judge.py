@@ -35,6 +35,28 @@ _MEMBERS = "SELECT iteration_id, seq FROM autoviz_iteration_kernel"
 _LAYERS = "SELECT count() AS layers FROM autoviz_layer"
 
 
+_WINDOW = """
+SELECT ts, ts + dur AS ends FROM autoviz_steady_window WHERE mode = 'mixed'
+"""
+
+Span = tuple[int, int]
+
+
+def mixed_window(session: Session) -> Span | None:
+    """Start and end in ns of the mixed window of steady state, None without one."""
+    for ts, ends in session.query(_WINDOW).itertuples(index=False):
+        return int(ts), int(ends)
+    return None
+
+
+def overlap(one: Span, other: Span | None) -> float:
+    """Common part of two spans, of all that one of them covers."""
+    if other is None:
+        return 0.0
+    common = max(min(one[1], other[1]) - max(one[0], other[0]), 0)
+    return common / (max(one[1], other[1]) - min(one[0], other[0]))
+
+
 @dataclass(frozen=True)
 class Verdict:
     """How one capture came out.
@@ -47,6 +69,8 @@ class Verdict:
         phases: steps whose phase was told and is right in two classes: prefill-bearing or not.
         wrong_phases: steps whose phase was told and is wrong.
         layers: layers that were found.
+        window: overlap of the mixed window of steady state with that of the annotated
+            capture; None if that has none.
     """
 
     evidence: str
@@ -56,15 +80,17 @@ class Verdict:
     phases: int
     wrong_phases: int
     layers: int
+    window: float | None
 
 
-def judge(session: Session, truth: Truth, *, rotated: bool) -> Verdict:
+def judge(session: Session, truth: Truth, *, rotated: bool, window: Span | None = None) -> Verdict:
     """Compare an open capture with its truth.
 
     Args:
         session: the stripped capture.
         truth: what was synthesised; steps of dummy batches run as real ones do.
         rotated: whether all boundaries may be off by one number of kernels.
+        window: the mixed window of the annotated capture.
     """
     found = session.query(_STEPS)
     owner, steps = _true_steps(truth)
@@ -85,6 +111,7 @@ def judge(session: Session, truth: Truth, *, rotated: bool) -> Verdict:
         phases=told - wrong,
         wrong_phases=wrong,
         layers=int(session.query(_LAYERS)["layers"].iloc[0]),
+        window=None if window is None else overlap(window, mixed_window(session)),
     )
 
 
