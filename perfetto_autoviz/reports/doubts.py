@@ -162,7 +162,10 @@ def _unsure(iterations: pd.DataFrame, phases: pd.DataFrame) -> Iterator[Doubt]:
     for thing, frame in (("iteration", iterations), ("phase", phases)):
         unsure = frame[frame["confidence"] < SURE]
         if len(unsure):
-            lowest, evidence = unsure["confidence"].min(), listed(set(unsure["evidence"]), _NAMES)
+            lowest, evidence = (
+                unsure["confidence"].min(),
+                listed(sorted(set(unsure["evidence"])), _NAMES),
+            )
             yield Doubt(
                 f"unsure_{thing}s",
                 f"{plural(len(unsure), thing)} with a confidence as low as {lowest:.2f}, from"
@@ -173,7 +176,8 @@ def _unsure(iterations: pd.DataFrame, phases: pd.DataFrame) -> Iterator[Doubt]:
     if without:
         yield Doubt(
             "no_phase",
-            f"{plural(without, 'iteration')} without a phase: the annotation doesn't tell one",
+            f"{plural(without, 'iteration')} without a phase: no annotation tells one, and no"
+            " kernel is one of a language model alone (--llm-inference judges them all the same)",
         )
 
 

@@ -116,7 +116,7 @@ def _steady(summary: CaptureSummary) -> str:
     """For instance ``mixed in steps 4-20, decode in 11-16 (bs 32), by annotated requests``."""
     windows = summary.steady_windows
     if not windows:
-        return "no steady state: too few steps"
+        return "no steady state: too few steps" if summary.iterations else "none"
     parts = [
         ("" if window.mode == "any" else f"{window.mode} in ")
         + f"steps {interval((window.first, window.last))}"
