@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
@@ -33,10 +34,12 @@ def main() -> None:
     seeds = [*(TUNING_SEEDS if options.tuning else PROOF_SEEDS)][: options.seeds]
     patterns: dict[str, list[Found]] = {}
     pairs: Pairs = {}
-    for family in FAMILIES:
-        patterns[family] = [evaluate_patterns(family, seed) for seed in seeds]
-        pairs[family] = [evaluate_pairs(family, seed) for seed in seeds]
-        _say(f"{family}: done")
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for family in FAMILIES:
+            same = [family] * len(seeds)
+            patterns[family] = [*pool.map(evaluate_patterns, same, seeds)]
+            pairs[family] = [*pool.map(evaluate_pairs, same, seeds)]
+            _say(f"{family}: done")
     kind = "tuning" if options.tuning else "proof"
     _say(f"\n{len(seeds)} {kind} seeds from {seeds[0]}, {len(FAMILIES)} families\n")
     _print_patterns(patterns)
@@ -47,6 +50,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.proof", description=__doc__)
     parser.add_argument("--seeds", type=int, default=40, metavar="N")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
     parser.add_argument("--tuning", action="store_true", help="use the seeds for tuning")
     return parser.parse_args()
 
