@@ -181,7 +181,7 @@ def by_order(matrix: RunMatrix, row: int, normal: Normal, expected: Bools) -> li
             ``(positions,)``.
     """
     return [
-        *_first(_swapped(matrix, row, normal)),
+        *_first(_swapped(matrix, row, normal, expected)),
         *_first(_missing(matrix, row, normal, expected)),
         *_first(_extra(matrix, row, expected)),
     ]
@@ -198,9 +198,10 @@ def _excesses(matrix: RunMatrix, row: int, normal: Normal) -> Floats:
     return np.where(there, own - normal.times, 0.0)
 
 
-def _swapped(matrix: RunMatrix, row: int, normal: Normal) -> Iterator[Culprit]:
+def _swapped(matrix: RunMatrix, row: int, normal: Normal, wanted: Bools) -> Iterator[Culprit]:
+    """Others in the place of what usually runs there; a first layer may start with another."""
     kernels = matrix.kernels
-    for position in np.flatnonzero(matrix.swapped[row]).tolist():
+    for position in np.flatnonzero(wanted & matrix.swapped[row]).tolist():
         kernel = int(matrix.kernel[row, position])
         yield Culprit(
             position=position,
@@ -230,7 +231,7 @@ def _extra(matrix: RunMatrix, row: int, wanted: Bools) -> Iterator[Culprit]:
     """Activities outside the pattern, and those that usually don't run at this place."""
     kernels = matrix.kernels
     unplaced = matrix.extra_kernel[matrix.extra_run == row]
-    unusual = np.flatnonzero(~wanted & (matrix.kernel[row] >= 0))
+    unusual = np.flatnonzero(~wanted & matrix.ran[row])
     places: Ints = np.concatenate([np.full(len(unplaced), -1), unusual]).astype(np.int64)
     both: Ints = np.concatenate([unplaced, matrix.kernel[row, unusual]]).astype(np.int64)
     for position, kernel in zip(places.tolist(), both.tolist(), strict=True):

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from perfetto_autoviz.steps.anomalies.culprits import Normal, by_order
 from perfetto_autoviz.steps.anomalies.findings import Anomaly, find
 from perfetto_autoviz.steps.anomalies.words import of_culprit
-from tests.steps.anomalies.captures import GAP_NS, Steps, place, serving, with_patterns
+from tests.steps.anomalies.captures import (
+    GAP_NS,
+    LAYER,
+    Prepared,
+    Steps,
+    place,
+    serving,
+    with_patterns,
+)
 
 STEPS, LAYERS = 20, 8
 STEP, AT = 11, 5
@@ -88,3 +99,18 @@ def test_constant_durations_have_nothing_to_blame() -> None:
     steps = serving(STEPS, LAYERS, seed=1, noise=0, gap_noise=0)
     steps.gap[:] = 0
     assert find(with_patterns({0: steps})).anomalies == ()
+
+
+def test_what_always_runs_at_a_place_is_not_blamed() -> None:
+    """The first layer starts with another norm in all steps; a kernel of it is missing in one."""
+    steps = quiet()
+    ops = [*steps.ops]
+    ops[place(0, "norm")] = "first_norm"
+    steps.ops = ops
+    steps.dropped.append((STEP, place(0, "attention")))
+    prepared = Prepared.of({0: steps})
+    runs = prepared.sets["P1.1"]
+    (row,) = np.flatnonzero((runs.matrix.kernel[:, LAYER.index("attention")] < 0).ravel())
+    assert runs.matrix.swapped[row, LAYER.index("norm")]
+    found = by_order(runs.matrix, int(row), Normal.of(runs.matrix), runs.expected[row])
+    assert [(one.op, one.kind) for one in found] == [("attention", "missing")]
