@@ -190,6 +190,10 @@ class Tiers:
         share = device.small_tile_share(self.work)
         small, large = share >= SMALL_TILES, share <= LARGE_TILES
         known = self._known
+        # Small tiles under a load far above that of decode steps are a build's habit.
+        decode = self._load[known.decodes & ~np.isnan(self._load)]
+        if len(decode):
+            small &= ~(self._load > float(decode.max()) + LOAD_GAP)
         if not (small & known.prefills).any():
             self.verdicts.settle(small, TILES, TILE, prefills=False)
         if not (large & known.decodes).any():
