@@ -121,7 +121,9 @@ class Tiers:
             self._settle(beside, evidence, SIZE_GROUPS)
         else:
             bearing = prefill_bearing_sizes(sizes)
-            if bearing is not None:
+            # Batches that shrink step by step to one request are no prompts, either.
+            batches = bearing is not None and sizes[bearing].max() < SMALLEST_PREFILL
+            if bearing is not None and not (batches and is_steady(sizes[bearing])):
                 lower = ~np.isnan(sizes) & ~bearing
                 decodes = lower if is_steady(sizes[lower]) else nothing
                 self._settle(Groups(bearing, decodes), evidence, SIZE_GROUPS)
