@@ -32,6 +32,10 @@ PARTIAL = 0.5
 CERTAIN_COPIES = 3
 """Copies in a row that noise hardly makes: one missing kernel makes two, at a wrong distance."""
 
+UNCHANGED = 4
+"""Parts of a period of which one must be the same in the next copy for a loop of which no two
+copies are equal: damage at one place leaves three."""
+
 NOISE_COPIES = 5
 """Copies in a row from which on a loop is its own, however similar to a larger one."""
 
@@ -77,6 +81,10 @@ STRUCTURAL_REPEATS = 3
 """Times that the same kernels must stand between two repeats of a loop, equally far apart, to
 be part of an outer loop instead of noise in the inner one."""
 
+TURNS = 0.5
+"""Share of a loop's copies that another kind and those before each of its own must make up to take
+turns with the loop. Of 16 layers whose every fourth is another one it is three quarters, as the
+last of a step counts to none; one kernel more in four of 38 layers, four apart, makes 42 %."""
 
 SAMPLE_LENGTH = 16
 """Kernels of the short sequences that are counted to compare two readings; about a layer."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from perfetto_autoviz.steps.patterns.almost import almost_periodic, typical_copy
 from perfetto_autoviz.steps.patterns.choice import (
     Choice,
     choose_loops,
@@ -94,8 +95,8 @@ def find_loops(order: Order) -> Loops:
 def _smallest(line: Line, order: Order, costs: Costs) -> _Level | None:
     """The loops with the smallest periods, or None if the line has none.
 
-    What comes three times in a row decides; only where nothing does, what comes twice, and of
-    that what matches most.
+    What comes three times in a row decides; where nothing does, what comes so often but for
+    little damage in each copy; else what comes twice, and of that what matches most.
     """
     nats = surprise(line.symbol)
     best, most = 0, 0
@@ -108,6 +109,12 @@ def _smallest(line: Line, order: Order, costs: Costs) -> _Level | None:
         choice = choose_loops(line, order, costs, found, length)
         if choice.loops:
             return _mark(line, order, costs, choice, names, nats)
+    enough = _enough(line, nats)
+    for names in doubling(line.symbol):
+        almost = almost_periodic(line, costs, names, enough)
+        if almost is not None:
+            choice = Choice(loops=(almost,), reserved=())
+            return _mark(line, order, costs, choice, names, nats, exact=False)
     if not most:
         return None
     names = next(names for names in doubling(line.symbol) if max(names) == best)
@@ -123,6 +130,8 @@ def _mark(
     choice: Choice,
     names: dict[int, Index],
     nats: float,
+    *,
+    exact: bool = True,
 ) -> _Level:
     marks = blank(line)
     kept: list[tuple[Stretches, int]] = []
@@ -130,11 +139,13 @@ def _mark(
         free = trimmed(found, marks)
         if len(free):
             phase = choose_rotation(free, line, order)
+            if not exact:
+                free, phase = typical_copy(line, free, phase), 0
             _mark_exact(marks, free, phase, len(kept))
             kept.append((free, phase))
     copies = [int(copy_starts(found, phase)[0]) for found, phase in kept]
     sizes = loop_sizes([found for found, _ in kept])
-    enough = (math.log(len(line)) - math.log(CHANCE)) / nats
+    enough = _enough(line, nats)
     searches = [
         Search(line, marks, names, costs, copy, size, enough)
         for copy, size in zip(copies, sizes, strict=True)
@@ -153,6 +164,11 @@ def _mark(
     join_copies(line, marks, sizes)
     words = [line.symbol[copy : copy + size] for copy, size in zip(copies, sizes, strict=True)]
     return _Level(words, sizes, marks)
+
+
+def _enough(line: Line, nats: float) -> float:
+    """Equal items that chance does not explain; no number is enough if all items are equal."""
+    return (math.log(max(len(line), 1)) - math.log(CHANCE)) / nats if nats > 0 else math.inf
 
 
 def _mark_exact(marks: Marks, found: Stretches, phase: int, loop: int) -> None:

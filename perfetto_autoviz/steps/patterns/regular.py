@@ -9,7 +9,7 @@ import numpy as np
 
 from perfetto_autoviz.steps.patterns.align import align
 from perfetto_autoviz.steps.patterns.kernels import Index
-from perfetto_autoviz.steps.patterns.limits import STRUCTURAL_REPEATS
+from perfetto_autoviz.steps.patterns.limits import STRUCTURAL_REPEATS, TURNS
 from perfetto_autoviz.steps.patterns.line import RESERVED
 from perfetto_autoviz.steps.patterns.near import NearCopy, Search
 from perfetto_autoviz.steps.patterns.stacks import common_distance, find_copies
@@ -19,7 +19,8 @@ def release_regular(search: Search, copies: Sequence[NearCopy]) -> None:
     """Take back the damaged copies of a loop that are another kind between its repeats.
 
     Where every sixth layer has another attention, it isn't a damaged one of the five others.
-    Its own damaged copies are closer to it than to them and are taken back with it.
+    Its own damaged copies are closer to it than to them and are taken back with it. What recurs
+    among a few of a step's layers only, as one more kernel in four of its last ones, parts none.
 
     Args:
         search: the loop, and the marks of its copies.
@@ -37,21 +38,23 @@ def release_regular(search: Search, copies: Sequence[NearCopy]) -> None:
 
 def _kinds(search: Search, copies: Sequence[NearCopy]) -> list[Index]:
     """The words of damaged copies that recur regularly."""
-    starts = find_copies(search.marks).start
+    marked = find_copies(search.marks)
+    size = int(np.sum(marked.loop == search.loop))
     numbers: dict[bytes, list[int]] = defaultdict(list)
     for copy in copies:
         word = search.line.symbol[copy.start : copy.stop].tobytes()
-        numbers[word].append(int(np.searchsorted(starts, copy.start)))
-    return [np.frombuffer(word, np.int32) for word, at in numbers.items() if _takes_turns(at)]
+        numbers[word].append(int(np.searchsorted(marked.start, copy.start)))
+    return [np.frombuffer(word, np.int32) for word, at in numbers.items() if _takes_turns(at, size)]
 
 
-def _takes_turns(numbers: Sequence[int]) -> bool:
+def _takes_turns(numbers: Sequence[int], copies: int) -> bool:
     if len(numbers) <= STRUCTURAL_REPEATS:
         return False
     apart, times = common_distance(numbers)
     # What follows itself is the loop as another rank runs it. Noise is sometimes as far apart as
     # before, but not three times.
-    return apart > 1 and times >= STRUCTURAL_REPEATS and 2 * times >= len(numbers) - 1
+    regular = apart > 1 and times >= STRUCTURAL_REPEATS and 2 * times >= len(numbers) - 1
+    return regular and apart * len(numbers) >= TURNS * copies
 
 
 def _between_copies(search: Search, copy: NearCopy) -> bool:

@@ -154,6 +154,49 @@ def test_a_damaged_layer_at_the_end_may_be_half_a_loop(position: int, *, last: b
     assert places.run[cut] in damaged
 
 
+def test_every_sixth_layer_of_another_kind_is_no_damaged_one() -> None:
+    other = LAYER.replace("a", "A")
+    layers = (LAYER * 5 + other) * 4 + LAYER * 2
+    found = detect_patterns([kernels(text(("BCDE" + layers + "xyz") * 6))])
+    words = {"".join(map(chr, pattern.ops)) for pattern in found.patterns if pattern.length == 9}
+    # The five others are exact: none of their runs is a damaged one.
+    assert len(words) == 1
+    mine = [pattern.length for pattern in found.patterns].index(9)
+    assert not found.runs.swapped[found.runs.pattern == mine].any()
+    assert len(runs_of(found, "P1")) == 6
+
+
+def test_one_more_kernel_in_a_few_of_a_step_s_layers_parts_none() -> None:
+    """As measured: of 38 layers the 25th, 29th, 33rd and 37th run one kernel more."""
+    more = LAYER[:4] + "+" + LAYER[4:]
+    step = "BCDE" + LAYER * 24 + (more + LAYER * 3) * 3 + more + LAYER + "xyz"
+    starts = np.array([letter == LAYER[0] for letter in step * 4])
+    found = detect_patterns([kernels(text(step * 4), layer_start=starts)])
+    assert [(name, runs) for name, _, _, runs in shape(found)] == [("P1", 4), ("P1.1", 4 * 38)]
+    assert found.runs.extra[found.runs.pattern == 1].sum() == 4 * 4
+
+
+@pytest.mark.parametrize("casts", ["0101", "0102", "0123", "0012", "012", "01234"])
+@pytest.mark.parametrize("place", [0, 5, 10, 18])
+def test_steps_that_all_differ_by_a_kernel_are_runs_of_one_loop(casts: str, place: int) -> None:
+    outside = "ABCDEFGHIJopstvwyz"
+    steps = []
+    for cast in casts:
+        changed = outside[:place] + cast + outside[place:]
+        steps.append(changed[:10] + LAYER * 12 + changed[10:])
+    ops = text("".join(steps))
+    started = np.zeros(len(ops), dtype=bool)
+    started[np.cumsum([0, *map(len, steps[:-1])])] = True
+    found = detect_patterns([kernels(ops, iteration_start=started)])
+    runs = runs_of(found, "P1")
+    assert [first for _, first, _ in runs] == np.flatnonzero(started).tolist()
+    mine = found.runs.pattern == 0
+    assert found.runs.missing[mine].sum() == found.runs.extra[mine].sum() == 0
+    # All but those with the usual kernel there have another one in its place.
+    most = max(map(casts.count, casts))
+    assert sorted(found.runs.swapped[mine]) == [0] * most + [1] * (len(casts) - most)
+
+
 def test_a_known_layer_start_decides_the_rotation() -> None:
     op = text(LAYER * 30)
     start = np.array([letter == "d" for letter in LAYER * 30])
