@@ -155,10 +155,11 @@ def at_position(
         middle, spread = usual
     excess = float(times[row, position]) - middle
     whole = float(matrix.dur[row]) - normal.dur
+    kernel = int(matrix.kernel[row, position])
     return Culprit(
         position=position,
-        kernel=int(matrix.kernel[row, position]),
-        op=matrix.ops[position],
+        kernel=kernel,
+        op=str(matrix.kernels.ops[matrix.kernels.op[kernel]]),
         instead=None,
         kind="plain",
         channel=CHANNELS[channel],

@@ -18,6 +18,7 @@ from perfetto_autoviz.steps.anomalies.places import (
     read_run_table,
     read_stretches,
 )
+from perfetto_autoviz.steps.anomalies.usual import usual_others
 from perfetto_autoviz.steps.intervals import Ints
 from perfetto_autoviz.steps.keys import KEY_COLUMNS
 from perfetto_autoviz.steps.step import Frames, Read
@@ -59,7 +60,8 @@ class RunMatrix:
         ts: its start in ns.
         dur: its duration in ns.
         kernel: index into ``kernels`` of the activity at each position, -1 for none.
-        swapped: where another operation ran than the pattern has.
+        swapped: where another operation ran than the pattern has, and than usual at this place
+            of a step.
         extra_run: row of each activity that has no position, shape ``(extras,)``.
         extra_kernel: index of that activity, shape ``(extras,)``.
         kernels: the activities of all ranks.
@@ -100,7 +102,8 @@ class RunMatrix:
 
         What lies before the first activity lies between two runs.
         """
-        start = np.where(self.ran, self.kernels.ts[self.kernel], np.iinfo(np.int64).max)
+        latest = np.iinfo(np.int64).max
+        start = np.where(self.kernel >= 0, self.kernels.ts[self.kernel], latest)
         first = np.zeros_like(self.ran)
         if first.shape[1]:
             first[np.arange(len(self)), np.argmin(start, axis=1)] = True
@@ -225,6 +228,8 @@ class AllRuns:
             swapped[row[placed], slot[placed]] = members.swapped[mine[placed]]
             extra_run.append(row[~placed])
             extra_kernel.append(members.activity[mine[~placed]])
+        ordinal = self._nesting.ordinal[own]
+        swapped &= ~usual_others(kernel, swapped, ordinal, self.kernels.op)
         return RunMatrix(
             pattern=pattern,
             name=self.names[pattern],
@@ -233,7 +238,7 @@ class AllRuns:
             run=own,
             rank=runs.rank[own],
             number=runs.number[own],
-            ordinal=self._nesting.ordinal[own],
+            ordinal=ordinal,
             ts=runs.ts[own],
             dur=runs.dur[own],
             kernel=kernel,

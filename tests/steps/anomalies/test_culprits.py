@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfetto_autoviz.steps.anomalies.culprits import Normal, by_order
+from perfetto_autoviz.steps.anomalies.culprits import Normal, by_order, by_time
 from perfetto_autoviz.steps.anomalies.findings import Anomaly, find
 from perfetto_autoviz.steps.anomalies.words import of_culprit
 from tests.steps.anomalies.captures import (
@@ -101,16 +101,44 @@ def test_constant_durations_have_nothing_to_blame() -> None:
     assert find(with_patterns({0: steps})).anomalies == ()
 
 
-def test_what_always_runs_at_a_place_is_not_blamed() -> None:
-    """The first layer starts with another norm in all steps; a kernel of it is missing in one."""
+def with_another_first_norm() -> Steps:
+    """The first layer starts with another norm in all steps."""
     steps = quiet()
-    ops = [*steps.ops]
-    ops[place(0, "norm")] = "first_norm"
-    steps.ops = ops
+    steps.ops = ["first_norm" if i == place(0, "norm") else op for i, op in enumerate(steps.ops)]
+    return steps
+
+
+def test_what_always_runs_at_a_place_is_not_blamed() -> None:
+    steps = with_another_first_norm()
     steps.dropped.append((STEP, place(0, "attention")))
-    prepared = Prepared.of({0: steps})
-    runs = prepared.sets["P1.1"]
-    (row,) = np.flatnonzero((runs.matrix.kernel[:, LAYER.index("attention")] < 0).ravel())
-    assert runs.matrix.swapped[row, LAYER.index("norm")]
+    runs = Prepared.of({0: steps}).sets["P1.1"]
+    (row,) = np.flatnonzero(runs.matrix.kernel[:, LAYER.index("attention")] < 0)
     found = by_order(runs.matrix, int(row), Normal.of(runs.matrix), runs.expected[row])
     assert [(one.op, one.kind) for one in found] == [("attention", "missing")]
+
+
+def test_what_always_runs_at_a_place_is_timed_like_all_others() -> None:
+    steps = with_another_first_norm()
+    steps.dur[STEP, place(0, "norm")] = 44_000
+    steps.gap[STEP, place(0, "qkv")] = 7_000
+    runs = Prepared.of({0: steps}).sets["P1.1"]
+    (row,) = np.flatnonzero((runs.matrix.ordinal == 0) & (runs.step == runs.step[STEP * LAYERS]))
+    norm, qkv = LAYER.index("norm"), LAYER.index("qkv")
+    assert not runs.matrix.swapped.any()
+    assert runs.matrix.run_time[row, norm] == 44_000
+    assert (runs.matrix.has_idle[row, [norm, qkv]].tolist(), runs.matrix.gap[row, qkv]) == (
+        [False, True],
+        7_000,
+    )
+    (first, *_) = by_time(runs.matrix, int(row), Normal.of(runs.matrix))
+    assert (first.op, first.channel) == ("first_norm", "run time")
+
+
+def test_another_in_the_place_of_the_usual_other_one_is_swapped() -> None:
+    steps = with_another_first_norm()
+    steps.dropped.append((STEP, place(0, "norm")))
+    steps.added.append((STEP, place(0, "norm"), "third_norm"))
+    runs = Prepared.of({0: steps}).sets["P1.1"]
+    (row,) = np.flatnonzero(runs.matrix.swapped.any(axis=1))
+    found = by_order(runs.matrix, int(row), Normal.of(runs.matrix), runs.expected[row])
+    assert [(one.op, one.kind) for one in found] == [("third_norm", "swapped")]
