@@ -18,6 +18,9 @@ _DEFINITION = re.compile(
 _OWN_INCLUDE = re.compile(r"INCLUDE\s+PERFETTO\s+MODULE\s+autoviz\.[\w.]+\s*;?", re.IGNORECASE)
 _NAME = re.compile(r"\b_?autoviz_\w+")
 
+# What a text or a comment starts with.
+_MAYBE_TEXT = re.compile(r"'|--|/\*")
+
 
 @dataclass(frozen=True)
 class Module:
@@ -66,8 +69,30 @@ def modules_needed(sql: str) -> tuple[str, ...]:
     """Modules that a statement includes, or whose objects it mentions."""
     found = dict.fromkeys(name for name in _INCLUDE.findall(sql) if name in modules())
     definers = _definers()
-    found.update(dict.fromkeys(definers[name] for name in _NAME.findall(sql) if name in definers))
+    found.update(dict.fromkeys(definers[name] for name in _names(sql)))
     return tuple(found)
+
+
+def _names(sql: str) -> list[str]:
+    """Objects of the package that a statement mentions, but not in its texts and comments.
+
+    The tokens are those of SQLite, whose grammar PerfettoSQL extends.
+    """
+    found = [name for name in _NAME.findall(sql) if name in _definers()]
+    if not found or not _MAYBE_TEXT.search(sql):
+        return found
+    # Imported where a statement needs it: it takes a tenth of a second.
+    from sqlglot import TokenType
+    from sqlglot.dialects.sqlite import SQLite
+    from sqlglot.errors import TokenError
+
+    try:
+        tokens = SQLite.Tokenizer().tokenize(sql)
+    except TokenError:
+        # The engine will say better what is wrong.
+        return found
+    said = {token.text for token in tokens if token.token_type is not TokenType.STRING}
+    return [name for name in found if name in said]
 
 
 def included(name: str) -> tuple[str, ...]:
@@ -95,12 +120,7 @@ def source_relation(module_name: str) -> str | None:
 
 def objects_named(sql: str) -> tuple[str, ...]:
     """Public tables and views of the package that a statement mentions."""
-    definers = _definers()
-    return tuple(
-        dict.fromkeys(
-            name for name in _NAME.findall(sql) if name in definers and not name.startswith("_")
-        )
-    )
+    return tuple(dict.fromkeys(name for name in _names(sql) if not name.startswith("_")))
 
 
 def without_includes(sql: str) -> str:
