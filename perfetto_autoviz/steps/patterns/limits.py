@@ -97,7 +97,8 @@ ABOUT_AS_MANY, FAR_FEWER = 0.98, 0.75
 one with far fewer positions for about as many kernels."""
 
 LONGEST_WINDOW = 1.5
-"""Times the usual distance of two runs after which what starts belongs to a run no more."""
+"""Times the usual distance of two runs, or its own length, after which what starts belongs to a run
+no more."""
 
 WINDOW_BINS = 64
 """Parts of a run among which the one where the fewest kernels of other streams start is found."""

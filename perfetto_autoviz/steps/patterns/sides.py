@@ -26,6 +26,7 @@ from perfetto_autoviz.steps.patterns.limits import (
 )
 from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, PLAIN, SWAPPED
 from perfetto_autoviz.steps.patterns.loops import Loops
+from perfetto_autoviz.steps.patterns.parting import keep_groups_whole
 from perfetto_autoviz.steps.patterns.substrings import ranges
 
 Ints = NDArray[np.int64]
@@ -154,12 +155,22 @@ def _beside(
     for main in sides:
         start, length, typical = windows[main]
         nth = _inside(start + round(shift * typical), length, state.ts[free[main]])
-        found_run.append(np.flatnonzero(track == main)[nth[nth >= 0]])
-        found_kernel.append(free[main][nth >= 0])
+        beside, nth = free[main][nth >= 0], nth[nth >= 0]
+        found_run.append(np.flatnonzero(track == main)[_parted(state, nth, beside)])
+        found_kernel.append(beside)
     run, kernel = np.concatenate(found_run), np.concatenate(found_kernel)
     # Kernels are sorted by stream and time already.
     sort = np.argsort(run, kind="stable")
     return run[sort], kernel[sort]
+
+
+def _parted(state: _State, run: Ints, kernel: Ints) -> Ints:
+    """The runs of kernels of side tracks, which are sorted by track and time."""
+    on = np.searchsorted(state.order.bounds(), kernel, side="right")
+    edges = np.flatnonzero(np.diff(on)) + 1
+    op = state.order.op[kernel].astype(np.int64)
+    parts = zip(np.split(run, edges), np.split(op, edges), strict=True)
+    return np.concatenate([keep_groups_whole(one, other) for one, other in parts])
 
 
 def _free(state: _State, tracks: Sequence[int], loose: set[int]) -> Ints:
@@ -173,13 +184,16 @@ def _free(state: _State, tracks: Sequence[int], loose: set[int]) -> Ints:
 
 
 def _windows(state: _State, rows: Ints) -> tuple[Ints, Ints, int]:
-    """Start of each run; ns to the next one, less where a pause follows; ns between most."""
+    """Start of each run; ns to the next one, less where a pause follows; ns between most.
+
+    A layer of a prompt takes many times as long as most layers do.
+    """
     start = state.ts[state.loops.runs.first[rows]]
+    own = state.ts[state.loops.runs.stop[rows] - 1] - start
     apart = np.diff(start)
-    last = state.loops.runs.stop[rows[-1:]] - 1
-    typical = int(np.median(apart)) if len(apart) else int((state.ts[last] - start[-1:]).sum())
-    longest = int(LONGEST_WINDOW * typical)
-    return start, np.minimum(np.append(apart, longest), longest), typical
+    typical = int(np.median(apart)) if len(apart) else int(own.sum())
+    longest = (LONGEST_WINDOW * np.maximum(own, typical)).astype(np.int64)
+    return start, np.minimum(np.append(apart, longest[-1:]), longest), typical
 
 
 def _inside(start: Ints, length: Ints, ts: Ints) -> Ints:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from perfetto_autoviz.steps.patterns import RankKernels, detect_patterns, kernel_places
+from perfetto_autoviz.steps.patterns.parting import keep_groups_whole
 from tests.steps.patterns.sequences import runs_of, shape, text
 
 LAYER = "nqradgmus"
@@ -14,7 +15,11 @@ STEPS = 8
 
 
 def steps_with_side(
-    side: str, jitter: int, rank: int = 0, moved: frozenset[int] = frozenset()
+    side: str,
+    jitter: int,
+    rank: int = 0,
+    moved: frozenset[int] = frozenset(),
+    prompts: frozenset[int] = frozenset(),
 ) -> tuple[RankKernels, np.ndarray, np.ndarray]:
     """Steps whose layers run ``side`` on a stream of its own, from about their middle on.
 
@@ -23,6 +28,7 @@ def steps_with_side(
         jitter: largest shift of a side kernel in ns; kernels of the main stream last 100 ns.
         rank: number of the rank.
         moved: steps in which the main stream's fourth kernel of each layer runs on the side.
+        prompts: steps in which everything takes eight times as long.
 
     Returns:
         The kernels, and for each its layer (counted through all steps, -1 outside) and
@@ -32,23 +38,24 @@ def steps_with_side(
     rows: list[tuple[int, int, int, int, int, int]] = []
     now = 1_000
     for step in range(STEPS):
+        pace = 8 if step in prompts else 1
         for letter in "ABCDE":
-            rows.append((now, 100, 7, ord(letter), -1, -1))
-            now += 102
+            rows.append((now, 100 * pace, 7, ord(letter), -1, -1))
+            now += 102 * pace
         for layer in range(LAYERS):
             number = step * LAYERS + layer
             begin = now
             for position, letter in enumerate(LAYER):
                 stream = 9 if position == 3 and step in moved else 7
-                rows.append((now, 100, stream, ord(letter), number, position))
-                now += 102
+                rows.append((now, 100 * pace, stream, ord(letter), number, position))
+                now += 102 * pace
             for nth, letter in enumerate(side):
                 shift = int(rng.integers(-jitter, jitter + 1))
-                start = begin + 350 + nth * 120 + shift
-                rows.append((start, 60, 9, ord(letter), number, len(LAYER) + nth))
+                start = begin + (350 + nth * 120 + shift) * pace
+                rows.append((start, 60 * pace, 9, ord(letter), number, len(LAYER) + nth))
         for letter in "xyz":
-            rows.append((now, 100, 7, ord(letter), -1, -1))
-            now += 102
+            rows.append((now, 100 * pace, 7, ord(letter), -1, -1))
+            now += 102 * pace
         now += 900
     ts, dur, stream, op, layer_of, place = np.array(rows).T
     one = RankKernels(rank, np.zeros(len(ts), dtype=np.int64), stream, ts, dur, op)
@@ -75,6 +82,45 @@ def test_kernels_of_a_side_stream_join_the_layer(side: str, jitter: int) -> None
     assert np.array_equal(numbers, layer[inside])
     pairs = np.unique(np.stack([place[inside], places.position[inside]]), axis=1)
     assert pairs.shape[1] == len(LAYER + side)
+
+
+def test_layers_of_prompts_take_longer_than_most() -> None:
+    """What runs beside them starts later than most layers end."""
+    one, layer, _ = steps_with_side("ces", 55, prompts=frozenset({0, 3}))
+    found = detect_patterns([one])
+    assert [(name, runs) for name, _, _, runs in shape(found)] == [
+        ("P1", STEPS),
+        ("P1.1", STEPS * LAYERS),
+    ]
+    assert len(found.exceptions) == 0
+    places = kernel_places(found)
+    assert np.array_equal(found.runs.number[places.run[layer >= 0]], layer[layer >= 0])
+
+
+@pytest.mark.parametrize(
+    ("run", "op", "expected"),
+    [
+        # A group across two runs of which the other has one of its own already.
+        ("00112223", "ABABABAB", "00112233"),
+        ("00012233", "ABABABAB", "00112233"),
+        # A run whose group begins before it, and one that has no other.
+        ("00123344", "ABABABAB", "00113344"),
+        # A group of three goes to the run that most of it lies beside.
+        ("000122333", "ABCABCABC", "000222333"),
+        # Two groups for the same run are left alone, as are other kernels.
+        ("001122", "ABXYAB", "001122"),
+        ("0123", "AAAA", "0123"),
+    ],
+)
+def test_groups_across_two_runs_go_to_one(run: str, op: str, expected: str) -> None:
+    numbers = np.array([*map(int, run)])
+    parted = keep_groups_whole(numbers, np.array(text(op)))
+    assert "".join(map(str, parted)) == expected
+
+
+def test_no_kernels_beside_runs() -> None:
+    none = np.empty(0, dtype=np.int64)
+    assert len(keep_groups_whole(none, none)) == 0
 
 
 def test_a_replay_moves_a_kernel_to_another_stream() -> None:
