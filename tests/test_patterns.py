@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -93,8 +95,87 @@ def test_the_command_shows_them(form: str, capsys: pytest.CaptureFixture[str]) -
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     if form == "table":
-        assert "P1.1" in printed
+        product = "17 kernels × 36 runs in each P1 × 16 runs of P1 × 2 ranks = 19,584 launches"
+        # The first layer of a step has a norm of another kind.
+        product += ", observed 19,584: 32 of another operation"
+        assert f"P1.1: {product}" in " ".join(printed.split())
         return
     outer, inner = json.loads(printed)["patterns"]
-    assert (outer["runs"], inner["runs"], inner["expected"]) == (2 * 16, 2 * 16 * 36, 2 * 16 * 36)
+    assert (outer["runs"], inner["runs"]) == (2 * 16, 2 * 16 * 36)
+    launches = inner["launches"]
+    assert launches["expected_runs"] == 2 * 16 * 36
+    assert launches["expected"] == launches["observed"] == 17 * 36 * 16 * 2
+    # One launch of each kernel in each layer, step and rank.
+    assert {at["launches"] for at in inner["positions"]} == {36 * 16 * 2}
+    assert inner["layers"] == {"attention+mlp": 36 * 16 * 2}
     assert outer["ranks"] == [0, 1]
+
+
+def test_two_kinds_in_turn_are_counted_by_kind(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = corpus / "llm_serving" / "vllm_gptoss20b_mi300x_decode"
+    assert main(["patterns", str(folder / "graph_execution.json.gz"), "--quiet", "--json"]) == 0
+    (pattern,) = json.loads(capsys.readouterr().out)["patterns"]
+    # 24 layers: 12 times two kinds, of 18 and 17 kernels. The last goes on otherwise after its norm.
+    assert pattern["layers"] == {"attention+moe": 12, "attention+moe 2": 11}
+    launches = pattern["launches"]
+    assert (launches["kernels"], launches["runs"]) == (18 + 17, 12)
+    assert (launches["expected"], launches["observed"]) == (35 * 12, 35 * 12 - 16)
+    assert launches["positions"] == {str(at): 12 if at < 19 else 11 for at in range(35)}
+
+
+def test_the_positions_of_one_pattern(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["patterns", str(RANKS), "--quiet", "--pattern", "P1.1"]) == 0
+    printed = capsys.readouterr().out
+    assert "add_rmsnorm_quant:add" in printed
+    assert "1,152" in printed
+    assert main(["patterns", str(RANKS), "--quiet", "--pattern", "P7"]) == 2
+    assert "P1, P1.1" in capsys.readouterr().err
+
+
+Shape = tuple[str, str, str, int, int]
+
+
+def raw_shapes(path: Path) -> dict[str, Counter[Shape]]:
+    """Of each name how often it was launched in which shape, straight from the raw file."""
+    found: dict[str, Counter[Shape]] = {}
+    for event in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]:
+        if event.get("cat") == "kernel":
+            args = event["args"]
+            grid, block = (",".join(map(str, args[what])) for what in ("grid", "block"))
+            shape = (event["name"], grid, block, *(int(args[what]) for what in RESOURCES))
+            found.setdefault(event["name"], Counter())[shape] += 1  # type: ignore[index]
+    return found
+
+
+RESOURCES = ("registers per thread", "shared memory")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pairs/hf_qwen1.5-0.5b/h100.json.gz",
+        "many_iterations/param_linear_40steps_rtx2080ti.json.gz",
+    ],
+)
+def test_variants_are_those_of_the_raw_events(corpus: Path, name: str) -> None:
+    raw = raw_shapes(corpus / name)
+    session = open_trace(corpus / name)
+    assert not isinstance(session, RankSet)
+    with session:
+        variants = session.query("SELECT * FROM autoviz_pattern_variant")
+        outside = session.query(
+            "SELECT name, grid_x || ',' || grid_y || ',' || grid_z AS grid,"
+            " block_x || ',' || block_y || ',' || block_z AS block, registers, shared_memory,"
+            " count() AS kernel_count FROM autoviz_kernel WHERE seq NOT IN (SELECT seq"
+            " FROM autoviz_pattern_kernel WHERE position IS NOT NULL) GROUP BY 1, 2, 3, 4, 5"
+        )
+    shape = ["name", "grid", "block", "registers", "shared_memory"]
+    kernels = pd.concat([variants, outside]).dropna(subset="grid")
+    counts = kernels.groupby(shape)["kernel_count"].sum()
+    assert counts.to_dict() == dict(sum(raw.values(), Counter()))
+    # One name with several shapes has a row for each at its positions.
+    several = {kernel for kernel, shapes in raw.items() if len(shapes) > 1}
+    parted = variants.groupby("name")[shape].agg("nunique").max(axis=1) > 1
+    assert several & set(parted.index[parted])
