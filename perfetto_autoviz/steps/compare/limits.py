@@ -25,9 +25,14 @@ gets wider than necessary, but stays far narrower than any change of interest.""
 SIGNIFICANCE = 0.05
 """Level after Holm's correction at which a change of an operation is called significant."""
 
-FEWEST_BATCHES, MOST_BATCHES = 5, 30
-"""Batches of neighbouring runs whose means are tested: five are the fewest that show their own
-spread, and more than thirty gain no power while they shrink what hides dependence."""
+FEWEST_BATCHES, MOST_BATCHES = 10, 30
+"""Batches of neighbouring runs whose means are tested. A level that is shared by some dozen
+operations takes ten to be reached by a change of three spreads, and more than thirty gain
+little power while they shrink what hides dependence."""
+
+LARGEST_CORRELATION = 0.98
+"""Largest correlation of neighbouring runs that is reckoned with: beyond, a series of some
+hundred runs tells nothing of its mean."""
 
 CLOCK_RANGE = 0.15
 """Largest common change of all operations that is taken for one of the device's clock: boost

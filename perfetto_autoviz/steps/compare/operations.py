@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from perfetto_autoviz.steps.compare.dependence import (
+    MeanEstimate,
+    batched_mean,
+    correlations,
+    drifting_mean,
+)
 from perfetto_autoviz.steps.compare.limits import (
     CLOCK_RANGE,
     CLOCK_REACH,
-    FEWEST_BATCHES,
     JUDGED_RUNS,
-    MOST_BATCHES,
     SIGNIFICANCE,
 )
 from perfetto_autoviz.steps.compare.samples import RunSamples
 from perfetto_autoviz.steps.compare.student import two_sided_p
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class MeanEstimate:
-    """A mean and how well it is known.
-
-    Attributes:
-        mean: the mean.
-        spread: variance of the mean times the number of runs.
-        runs: number of runs.
-        freedom: degrees of freedom of the spread.
-    """
-
-    mean: float
-    spread: float
-    runs: int
-    freedom: int
+Means = list[tuple[MeanEstimate, MeanEstimate]]
+"""Of each operation its mean in A and in B."""
 
 
 def compare_operations(a: RunSamples, b: RunSamples) -> pd.DataFrame:
@@ -45,15 +33,11 @@ def compare_operations(a: RunSamples, b: RunSamples) -> pd.DataFrame:
 
     The test is Student's t with the larger of the two builds' spreads. Runs that follow each
     other are alike, and taking each for new evidence would find changes in noise; so the
-    variance of a mean is that of batches of neighbours (batch means; C. Alexopoulos and
-    A. F. Seila, Output data analysis, 1998), or that of single runs if it is larger, as where
-    runs take turns. Runs of one number on several ranks count once. Only what lies beyond the
-    resolution of the clock that measured, and beyond a pace that the operations share, is
-    tested: see ``shared_pace``. The levels are corrected by Holm's method over all operations.
-
-    What drifts over a large part of a capture has no batches that don't depend on each other:
-    on few runs whose neighbours correlate by 0.9, the level of one operation is exceeded in
-    up to a quarter of the cases instead of a twentieth.
+    spread is derived twice, from batches of neighbours and from how much neighbours correlate
+    in all operations, and the less certain answer counts: see ``dependence``. Runs of one
+    number on several ranks count once. Only what lies beyond the resolution of the clock that
+    measured, and beyond a pace that the operations share, is tested: see ``shared_pace``. The
+    levels are corrected by Holm's method over all operations.
 
     Returns:
         One row per label, the largest change first: ``label``; ``count_a, count_b`` kernels
@@ -95,10 +79,7 @@ def _judge(frame: pd.DataFrame, series_a: Floats, series_b: Floats, rounding: Fl
     frame["pace"] = 0.0
     frame["p"] = math.nan
     if judged:
-        means = [
-            (estimate_mean(series_a[:, label]), estimate_mean(series_b[:, label]))
-            for label in range(len(frame))
-        ]
+        means = _means(series_a, series_b)
         none = np.zeros(len(frame))
         pace = shared_pace(frame, _levels(means, none, none))
         shift = CLOCK_REACH * pace * frame["dur_a"].to_numpy(np.float64)
@@ -139,17 +120,6 @@ def resolution(side: RunSamples) -> int:
     return int(np.gcd.reduce(side.dur)) if len(side.dur) else 0
 
 
-def estimate_mean(series: Floats) -> MeanEstimate:
-    """The mean of a series whose neighbours may depend on each other, of two at least."""
-    batches = min(max(FEWEST_BATCHES, round(math.sqrt(len(series)))), MOST_BATCHES, len(series))
-    means = np.array([part.mean() for part in np.array_split(series, batches)])
-    single, batched = (float(np.var(one, ddof=1) / len(one)) for one in (series, means))
-    mean = float(series.mean())
-    if batched >= single:
-        return MeanEstimate(mean, batched * len(series), len(series), batches - 1)
-    return MeanEstimate(mean, single * len(series), len(series), len(series) - 1)
-
-
 def change_p(one: MeanEstimate, other: MeanEstimate, low: float = 0.0, high: float = 0.0) -> float:
     """Two-sided level of a t test that the means differ by no less and no more.
 
@@ -182,14 +152,29 @@ def holm(levels: Floats) -> Floats:
     return corrected
 
 
-def _levels(means: list[tuple[MeanEstimate, MeanEstimate]], low: Floats, high: Floats) -> Floats:
-    return np.array(
-        [
+def _means(series_a: Floats, series_b: Floats) -> tuple[Means, Means]:
+    """The means with the spread of batches, and with that of correlated neighbours."""
+    operations = range(series_a.shape[1])
+    likeness = correlations((series_a, series_b))
+    sides = tuple(zip((series_a, series_b), likeness, strict=True))
+    batched = [[batched_mean(series[:, at]) for at in operations] for series, _ in sides]
+    drifting = [
+        [drifting_mean(series[:, at], float(alike[at])) for at in operations]
+        for series, alike in sides
+    ]
+    return [*zip(*batched, strict=True)], [*zip(*drifting, strict=True)]
+
+
+def _levels(means: tuple[Means, ...], low: Floats, high: Floats) -> Floats:
+    """Level of each operation, the less certain one of all ways to estimate its means."""
+    highest = np.zeros(len(low))
+    for way in means:
+        levels = [
             change_p(one, other, float(least), float(most))
-            for (one, other), least, most in zip(means, low, high, strict=True)
-        ],
-        np.float64,
-    )
+            for (one, other), least, most in zip(way, low, high, strict=True)
+        ]
+        highest = np.maximum(highest, levels)
+    return highest
 
 
 def _mean(table: Floats) -> Floats:

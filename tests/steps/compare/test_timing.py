@@ -17,7 +17,8 @@ from perfetto_autoviz.steps.compare import (
     kernels_of_one_build,
     sample_runs,
 )
-from perfetto_autoviz.steps.compare.operations import change_p, estimate_mean, holm
+from perfetto_autoviz.steps.compare.dependence import batched_mean
+from perfetto_autoviz.steps.compare.operations import change_p, holm
 from perfetto_autoviz.steps.compare.student import t_quantile, two_sided_p
 from tests.steps.compare.builds import layers, samples
 
@@ -90,7 +91,7 @@ def test_dependent_noise_keeps_its_level(correlation: float) -> None:
         for at in range(1, len(noise)):
             noise[at] += correlation * noise[at - 1]
         one, other = noise[40:100], noise[100:]
-        found += change_p(estimate_mean(one), estimate_mean(other)) < 0.05
+        found += change_p(batched_mean(one), batched_mean(other)) < 0.05
     # 15 are expected at the level, with a standard deviation of 4.
     assert found <= 15 + 2 * 4
 
