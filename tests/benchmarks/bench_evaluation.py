@@ -20,7 +20,7 @@ from perfetto_autoviz.evaluation.rates import Rate
 from perfetto_autoviz.evaluation.results import NOTHING, Row, rows
 from perfetto_autoviz.evaluation.run import evaluate_captures
 from perfetto_autoviz.evaluation.score import METHODS
-from perfetto_autoviz.evaluation.trial import COUNT, Settings, Trial
+from perfetto_autoviz.evaluation.trial import Settings, Trial
 from perfetto_autoviz.ingest import find_captures
 from perfetto_autoviz.opening import OpenOptions
 from perfetto_autoviz.synth import preset, synthesise
@@ -28,6 +28,8 @@ from perfetto_autoviz.synth.anomaly_kinds import KINDS, WORDS
 
 SEEDS = 10
 STEPS = 64
+COUNT = 60
+"""Anomalies of each kind in each capture: 600 over all seeds of a preset."""
 
 PRESETS = ("sglang-qwen3-8b-tp2", "sglang-qwen3-30b-a3b-b300", "vllm-gptoss20b")
 """Two ranks with collectives on MI300X, overlapping kernels on B300, and two kinds of layer in
