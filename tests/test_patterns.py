@@ -117,7 +117,7 @@ def test_two_kinds_in_turn_are_counted_by_kind(
     folder = corpus / "llm_serving" / "vllm_gptoss20b_mi300x_decode"
     assert main(["patterns", str(folder / "graph_execution.json.gz"), "--quiet", "--json"]) == 0
     (pattern,) = json.loads(capsys.readouterr().out)["patterns"]
-    # 24 layers: 12 times two kinds, of 18 and 17 kernels. The last goes on otherwise after its norm.
+    # 24 layers: 12 times two kinds, of 18 and 17 kernels. The last differs after its norm.
     assert pattern["layers"] == {"attention+moe": 12, "attention+moe 2": 11}
     launches = pattern["launches"]
     assert (launches["kernels"], launches["runs"]) == (18 + 17, 12)

@@ -64,6 +64,27 @@ def edits_of(script: EditScript, op: str) -> list[tuple[str, tuple[str, ...], tu
     return [(e.kind, e.ops_a, e.ops_b) for e in script.edits if op in (*e.ops_a, *e.ops_b)]
 
 
+@pytest.mark.parametrize(
+    ("pair", "by_op", "by_family"),
+    [("qwen3-30b", 0.0, 0.79), ("qwen1.5", 0.635, 0.951), ("timesformer", 0.624, 0.951)],
+)
+def test_scores_of_two_vendors(corpus: Path, pair: str, by_op: float, by_family: float) -> None:
+    a, b, matches = matched(corpus, pair)
+    scores = {(score.a, score.b): score.by for score in score_pairs(a, b)}
+    found = scores[matches[0].a, matches[0].b]
+    assert found["op"].score == pytest.approx(by_op, abs=0.0006)
+    assert found["family"].score == pytest.approx(by_family, abs=0.0006)
+    # The set's share by the operations themselves, whatever the loops' rotation.
+    for key in ("op", "family"):
+        one, other = (
+            {getattr(element, key) for element in side.loops[at].elements}
+            for side, at in ((a, matches[0].a), (b, matches[0].b))
+        )
+        assert found[key].jaccard == pytest.approx(len(one & other) / len(one | other))
+        weighed = 0.7 * found[key].jaccard + 0.3 * found[key].levenshtein
+        assert found[key].score == pytest.approx(weighed)
+
+
 @pytest.mark.parametrize("pair", PAIRS)
 def test_attention_pairs_with_attention_and_experts_with_experts(corpus: Path, pair: str) -> None:
     a, b, matches = matched(corpus, pair)

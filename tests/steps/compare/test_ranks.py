@@ -18,6 +18,9 @@ UPDATE = ("addcmul", "sqrt", "add", "addcdiv")
 """The last operations of an optimizer's step, one kernel each."""
 
 
+ACTIVITIES = ("kernel", "memcpy", "memset", "gpu_memcpy", "gpu_memset")
+
+
 def spans(path: Path) -> list[int]:
     """First start to last end in ns of each of the sequence's executions, from the raw file."""
     events: list[dict[str, Any]] = json.loads(path.read_bytes())["traceEvents"]
@@ -33,12 +36,23 @@ def spans(path: Path) -> list[int]:
     return found
 
 
+def recorded(folder: Path, rank: int) -> int:
+    """Device activities in a rank's raw file."""
+    (path,) = folder.glob(f"worker{rank}_*")
+    events: list[dict[str, Any]] = json.loads(path.read_bytes())["traceEvents"]
+    return sum(str(event.get("cat")).lower() in ACTIVITIES for event in events)
+
+
 def test_eight_ranks_of_one_run(corpus: Path) -> None:
     folder = corpus / "multirank" / "dlrm_8ranks_v100"
     opened = open_trace(folder)
     assert isinstance(opened, RankSet)
     with opened as ranks:
         frames = {name: ranks.query(f"SELECT * FROM autoviz_{name}") for name in RELATIONS}
+    activities = frames["kernel"].groupby("rank").size()
+    assert activities.to_dict() == {rank: recorded(folder, rank) for rank in range(8)}
+    # Two of them run a quarter more than the others.
+    assert set(activities.index[activities > 1.2 * activities.median()]) == {1, 3}
     build = read_build(
         {
             rank: {name: frame[frame["rank"] == rank] for name, frame in frames.items()}
