@@ -73,8 +73,8 @@ CAPTURES = {
             )
         )
     },
-    "pairs/hf_qwen1.5-0.5b/h100.json.gz": Expected(1, layers=((42, 24),)),
-    "pairs/hf_qwen1.5-0.5b/mi300.json.gz": Expected(1, layers=((43, 24),)),
+    "pairs/hf_qwen1.5-0.5b/h100.json.gz": Expected(1, phases=("prefill",), layers=((42, 24),)),
+    "pairs/hf_qwen1.5-0.5b/mi300.json.gz": Expected(1, phases=("prefill",), layers=((43, 24),)),
     "pairs/hf_timesformer/h100.json.gz": Expected(1, layers=((36, 12),)),
     "pairs/hf_timesformer/mi300.json.gz": Expected(1, layers=((36, 12),)),
     f"{FLUX}/aiter.json.gz": Expected(1, inner=4),

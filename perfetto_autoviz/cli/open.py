@@ -11,7 +11,16 @@ from perfetto_autoviz.cli import options
 from perfetto_autoviz.cli.terminal import remark
 from perfetto_autoviz.errors import UsageError
 
-PINNED = ("iterations", "phases", "steady state", "layers", "patterns", "comparison")
+PINNED = (
+    "iterations",
+    "phases",
+    "steady state",
+    "layers",
+    "patterns",
+    "anomalies",
+    "blamed kernels",
+    "comparison",
+)
 """Titles of the tracks that are pinned at the top."""
 
 # The only port that the page's own rules let it read from.
