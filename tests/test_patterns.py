@@ -125,6 +125,18 @@ def test_two_kinds_in_turn_are_counted_by_kind(
     assert launches["positions"] == {str(at): 12 if at < 19 else 11 for at in range(35)}
 
 
+def test_two_kinds_in_turn_in_many_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["patterns", str(RANKS.parent / "vllm-gptoss20b.pt.trace.json.gz"), "--quiet"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    # 24 steps of 12 times two kinds; the last layer of each differs after its norm, by 16 kernels.
+    expected, missing = 35 * 12 * 24, 16 * 24
+    assert (
+        f"35 kernels × 12 runs in each P1 × 24 runs of P1 = {expected:,} launches,"
+        f" observed {expected - missing:,}: {missing} missing (24 at each of positions 19 to 34)"
+    ) in printed
+    assert f"({24 * 23} layers: {24 * 12} attention+moe, {24 * 11} attention+moe 2)" in printed
+
+
 def test_the_positions_of_one_pattern(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["patterns", str(RANKS), "--quiet", "--pattern", "P1.1"]) == 0
     printed = capsys.readouterr().out

@@ -40,7 +40,8 @@ GROUP BY 1, 2
 _VARIANTS = "SELECT * FROM autoviz_pattern_variant"
 _SHAPE = ["name", "grid", "block", "registers", "shared_memory"]
 
-_OPS_SHOWN, _NAMES_SHOWN = 3, 12
+_OPS_SHOWN, _NAMES_SHOWN, _VARIANTS_SHOWN = 3, 12, 5
+_OP_WIDTH = 64
 
 
 @dataclass(frozen=True)
@@ -308,19 +309,25 @@ def positions_table(row: PatternRow) -> RenderableType:
     """The positions of one pattern, each with its launch shapes where there are several."""
     shown = Table(box=None, pad_edge=False, header_style="bold")
     shown.add_column("Position", no_wrap=True)
-    shown.add_column("Operation", overflow="ellipsis", no_wrap=True)
+    shown.add_column("Operation", overflow="ellipsis", no_wrap=True, max_width=_OP_WIDTH)
     for title in ("Launches", "Mean", "Std", "Min", "Median", "Max"):
         shown.add_column(title, justify="right", no_wrap=True)
     for at in row.positions:
         times = (at.mean_dur, at.std_dur, at.min_dur, at.median_dur, at.max_dur)
         shown.add_row(str(at.position), at.op, f"{at.launches:,}", *map(duration, times))
-        for variant in at.variants if len(at.variants) > 1 else ():
-            cells = f"  {_shape(variant)}", f"{variant.launches:,}", duration(variant.mean_dur)
-            shown.add_row("", *cells, style="dim")
+        if len(at.variants) > 1:
+            named = len({variant.name for variant in at.variants}) > 1
+            for variant in at.variants[:_VARIANTS_SHOWN]:
+                cells = (f"{variant.launches:,}", duration(variant.mean_dur))
+                shown.add_row("", f"  {_shape(variant, named)}", *cells, style="dim")
+            if more := at.variants[_VARIANTS_SHOWN:]:
+                count = sum(variant.launches for variant in more)
+                shown.add_row("", f"  {len(more):,} other shapes", f"{count:,}", style="dim")
     return Group(shown, Text(), _arithmetic(row))
 
 
-def _shape(variant: VariantRow) -> str:
+def _shape(variant: VariantRow, named: bool) -> str:
+    """``grid 4776,1,1 block 256,1,1``, with the kernel's name where names differ."""
     parts = (
         ("grid", variant.grid),
         ("block", variant.block),
@@ -328,7 +335,8 @@ def _shape(variant: VariantRow) -> str:
         ("shared", variant.shared_memory),
     )
     known = " ".join(f"{what} {value}" for what, value in parts if value is not None)
-    return f"{known} {variant.name}" if known else variant.name
+    known = known or "shape not recorded"
+    return f"{known} {variant.name}" if named else known
 
 
 def _ranks(row: PatternRow) -> str:
