@@ -205,17 +205,16 @@ def _anomaly(
         threshold = float(verdict.limits[row, column])
         slower = verdict.slower(row)
     # Of few runs a median means nothing; then the model's normal times are better.
-    usual = normal.dur
     if verdict is not None and not found.baseline.judged[found.groups.of[run]]:
-        usual = float(matrix.dur[row]) - verdict.excess(row)
+        normal = replace(normal, dur=float(matrix.dur[row]) - verdict.excess(row))
     return Anomaly(
         run=run,
         tests=tests,
         score=score,
         threshold=threshold,
-        excess=round(float(matrix.dur[row]) - usual),
+        excess=round(float(matrix.dur[row]) - normal.dur),
         slower=slower,
-        culprits=tuple(_culprits(matrix, row, tests, replace(normal, dur=usual), judged)),
+        culprits=tuple(_culprits(matrix, row, tests, normal, judged)),
     )
 
 
