@@ -57,9 +57,7 @@ class Members:
     ) -> Members:
         """From the frames of the relations that the step reads."""
         outer = set(iterations["parent_id"].dropna())
-        chosen = iterations[
-            ~iterations["id"].isin(outer) & iterations["kind"].isin(REAL_KINDS)
-        ]
+        chosen = iterations[~iterations["id"].isin(outer) & iterations["kind"].isin(REAL_KINDS)]
         member = membership[membership["iteration_id"].isin(chosen["id"])]
         rows = kernels.iloc[member["seq"].to_numpy(np.int64)]
         ops = rows["op"].fillna("") + _SEPARATOR + rows["family"].fillna("")
