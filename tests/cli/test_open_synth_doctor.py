@@ -49,7 +49,8 @@ def test_open_serves_once_and_ends(autoviz: Run, capture: Path, opened_link: lis
     commands = json.loads(unquote(done.out.partition("startupCommands=")[2]))
     assert [command["args"][0] for command in commands[:2]] == [
         "^autoviz$",
-        r"^(iterations|phases|steady state|layers|patterns|comparison)( level \d+)?$",
+        r"^(iterations|phases|steady state|layers|patterns|anomalies|blamed kernels|comparison)"
+        r"( level \d+)?$",
     ]
     assert "the page has read it" in done.err
 
