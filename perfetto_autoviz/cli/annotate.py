@@ -14,6 +14,7 @@ from perfetto_autoviz.cli import options
 from perfetto_autoviz.cli.terminal import Report, progress, show
 from perfetto_autoviz.closing import Closing
 from perfetto_autoviz.errors import UsageError
+from perfetto_autoviz.wholefile import check_replaceable
 
 if TYPE_CHECKING:
     from perfetto_autoviz.ingest import Capture, RankedCapture
@@ -161,11 +162,10 @@ def _folder_or_file(out: str | None, count: int) -> Path | None:
 def _check_target(path: Path, target: Path, *, force: bool) -> None:
     if _same(path, target):
         _check_in_place(path)
-    elif target.exists() and not target.is_file():
-        what = "a folder" if target.is_dir() else "no regular file"
-        raise UsageError(f"{target} is {what}: choose another name with -o")
-    elif target.exists() and not force:
-        raise UsageError(f"{target} exists: replace it with --force, or choose another with -o")
+    else:
+        check_replaceable(target, "choose another name with -o")
+        if target.exists() and not force:
+            raise UsageError(f"{target} exists: replace it with --force, or choose another with -o")
     if not target.parent.is_dir():
         raise UsageError(f"there's no folder {target.parent} to write {target.name} to")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import click
 from perfetto_autoviz.cli import options
 from perfetto_autoviz.cli.terminal import progress, remark, show
 from perfetto_autoviz.errors import UsageError
+from perfetto_autoviz.wholefile import check_replaceable, whole_file
 
 if TYPE_CHECKING:
     from perfetto_autoviz.session import Session
@@ -139,21 +139,12 @@ def _check_target(path: str | None) -> None:
     """Refuses before any work what couldn't be written after it."""
     if path is None:
         return
-    if Path(path).exists() and not Path(path).is_file():
-        what = "a folder" if Path(path).is_dir() else "no regular file"
-        raise UsageError(f"{path} is {what}: give another")
+    check_replaceable(Path(path), "give another")
     if not Path(path).absolute().parent.is_dir():
         raise UsageError(f"there's no folder {Path(path).parent} to write {Path(path).name} to")
 
 
 def _write(name: str, text: str) -> None:
     """Writes a file, whole or not at all."""
-    path = Path(name)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        beside.write_text(text, encoding="utf-8", newline="")
-        beside.replace(path)
-    except OSError as error:
-        raise UsageError(f"can't write {path}: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole_file(Path(name)) as partial:
+        partial.write_text(text, encoding="utf-8", newline="")

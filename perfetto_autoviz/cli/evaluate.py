@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import click
 from perfetto_autoviz.cli import options
 from perfetto_autoviz.cli.terminal import progress, remark, show
 from perfetto_autoviz.errors import UsageError
+from perfetto_autoviz.wholefile import check_replaceable, whole_file
 
 if TYPE_CHECKING:
     from perfetto_autoviz.reports.evaluation_table import EvaluationReport
@@ -113,13 +113,6 @@ command = click.command("evaluate")(run)
 
 def _write_csv(report: EvaluationReport, path: Path) -> None:
     """Writes the results, whole or not at all."""
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder: give a file with --csv")
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        report.frame().to_csv(beside, index=False, lineterminator="\n")
-        beside.replace(path)
-    except OSError as error:
-        raise UsageError(f"can't write {path}: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
+    check_replaceable(path, "give a file with --csv")
+    with whole_file(path) as partial:
+        report.frame().to_csv(partial, index=False, lineterminator="\n")

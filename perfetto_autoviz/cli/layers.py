@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import click
 from perfetto_autoviz.cli import options
 from perfetto_autoviz.cli.terminal import progress, remark, show
 from perfetto_autoviz.errors import UsageError
+from perfetto_autoviz.wholefile import check_replaceable, whole_file
 
 if TYPE_CHECKING:
     from perfetto_autoviz.reports.layer_table import LayerReport
@@ -143,15 +143,7 @@ def _write_csv(report: LayerReport, name: str) -> Path:
     from perfetto_autoviz.reports.layer_table import rows
 
     path = csv_path(name, report.batch_size)
-    if path.exists() and not path.is_file():
-        what = "a folder" if path.is_dir() else "no regular file"
-        raise UsageError(f"{path} is {what}: give a file with --csv")
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        rows(report).to_csv(beside, index=False, lineterminator="\n")
-        beside.replace(path)
-    except OSError as error:
-        raise UsageError(f"can't write {path}: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
+    check_replaceable(path, "give a file with --csv")
+    with whole_file(path) as partial:
+        rows(report).to_csv(partial, index=False, lineterminator="\n")
     return path

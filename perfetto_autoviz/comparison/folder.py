@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from perfetto_autoviz.errors import UsageError
+from perfetto_autoviz.wholefile import beside
 
 MARK = "summary.json"
 """The file whose entry ``files`` lists all that is ours in a folder."""
@@ -51,21 +52,21 @@ def written_whole(out: Path) -> Iterator[Path]:
         out: the output; what it holds is replaced.
     """
     out = out.resolve()
-    beside = out.with_name(f".{out.name}.{os.getpid()}.part")
+    partial = beside(out)
     before = out.with_name(f".{out.name}.{os.getpid()}.old")
-    beside.mkdir(parents=True)
+    partial.mkdir(parents=True)
     try:
-        yield beside
+        yield partial
         if out.exists():
             out.rename(before)
         try:
-            beside.rename(out)
+            partial.rename(out)
         except OSError:
             if before.exists():
                 before.rename(out)
             raise
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
         raise
     shutil.rmtree(before, ignore_errors=True)
 

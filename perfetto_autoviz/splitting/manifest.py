@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from perfetto_autoviz.session import Session
-from perfetto_autoviz.splitting.packing import beside
 from perfetto_autoviz.splitting.split import Cut
 from perfetto_autoviz.splitting.windows import Wanted
+from perfetto_autoviz.wholefile import replacing
 
 MANIFEST = "manifest.json"
 _SCHEMA = "autoviz-split"
@@ -85,14 +85,9 @@ def describe_file(cut: Cut, file: Path, folder: Path, capture: dict[str, Any]) -
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     """Writes the manifest, whole or not at all."""
-    target = folder / MANIFEST
-    partial = beside(target)
-    try:
+    with replacing(folder / MANIFEST) as partial:
         text = json.dumps(manifest, indent=2, ensure_ascii=False)
         partial.write_text(text + "\n", encoding="utf-8")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _sha256(path: Path) -> str:

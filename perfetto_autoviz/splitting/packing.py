@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+from perfetto_autoviz.wholefile import beside
 
 _LEVEL = 6  # 4 packs no faster here, and 9 no smaller
 _RAW = -15
@@ -134,8 +135,3 @@ def gzip_files(targets: Mapping[int, Path]) -> Iterator[GzipFiles]:
         writer.close()
         for file in files.values():
             file.path.unlink(missing_ok=True)
-
-
-def beside(target: Path) -> Path:
-    """Where a file lies until it is whole: on the same file system, so that a rename ends it."""
-    return target.with_name(f".{target.name}.{os.getpid()}.part")

@@ -8,7 +8,6 @@ and older releases refuse the flag that marks a name as UTF-8.
 from __future__ import annotations
 
 import contextlib
-import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from perfetto_autoviz.closing import Closing
 from perfetto_autoviz.errors import CaptureError, UsageError
+from perfetto_autoviz.wholefile import beside
 
 ANNOTATIONS_MEMBER = "annotations.pftrace"
 """Name of the second member."""
@@ -55,8 +55,7 @@ class EnrichedWriter(Closing):
         if not out.parent.is_dir():
             raise UsageError(f"there's no folder {out.parent} to write {out.name} to")
         self.out = out
-        # Beside the output, so that the last step is a rename within one file system.
-        self._beside = out.with_name(f".{out.name}.{os.getpid()}.part")
+        self._beside = beside(out)
         self._given_up = False
         self._archive = ZipFile(self._beside, "w")
         self._worker = ThreadPoolExecutor(max_workers=1)

@@ -8,7 +8,6 @@ model is never applied to another pattern.
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from perfetto_autoviz.steps.anomalies.model import Cell, Model
 from perfetto_autoviz.steps.anomalies.scaling import Scaling
 from perfetto_autoviz.steps.anomalies.scores import Usual
 from perfetto_autoviz.steps.anomalies.thresholds import Tail, Threshold
+from perfetto_autoviz.wholefile import whole_file
 
 FORMAT = "autoviz-anomaly-models"
 VERSION = 1
@@ -45,15 +45,8 @@ def save_models(models: Sequence[Model], path: Path) -> None:
     entries = [_entry(model, f"{number}/", arrays) for number, model in enumerate(models)]
     header = {"format": FORMAT, "version": VERSION, "models": entries}
     arrays[_HEADER] = np.array(json.dumps(header, ensure_ascii=False))
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with beside.open("wb") as file:
-            np.savez(file, **dict[str, Any](arrays))
-        beside.replace(path)
-    except OSError as error:
-        raise UsageError(f"can't write {path}: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole_file(path) as partial, partial.open("wb") as file:
+        np.savez(file, **dict[str, Any](arrays))
 
 
 def load_models(path: Path) -> dict[tuple[str, ...], Model]:

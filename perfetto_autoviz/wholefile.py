@@ -1,0 +1,55 @@
+"""Files that appear whole or not at all: written beside their place, then renamed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from perfetto_autoviz.errors import UsageError
+
+
+def beside(target: Path) -> Path:
+    """Where a file lies until it is whole: on the same file system, so that a rename ends it."""
+    return target.with_name(f".{target.name}.{os.getpid()}.part")
+
+
+def check_replaceable(target: Path, advice: str) -> None:
+    """Refuses a target that a file must not take the place of.
+
+    Args:
+        target: the file to be written.
+        advice: what to do instead.
+
+    Raises:
+        UsageError: a folder or a device is there.
+    """
+    if target.exists() and not target.is_file():
+        what = "a folder" if target.is_dir() else "no regular file"
+        raise UsageError(f"{target} is {what}: {advice}")
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Yields a place beside the target; what is written there takes its place if all goes well."""
+    partial = beside(target)
+    try:
+        yield partial
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_file(target: Path) -> Iterator[Path]:
+    """The same for a file that a user named.
+
+    Raises:
+        UsageError: it can't be written.
+    """
+    try:
+        with replacing(target) as partial:
+            yield partial
+    except OSError as error:
+        raise UsageError(f"can't write {target}: {error.strerror or error}") from error
