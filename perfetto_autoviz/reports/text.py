@@ -7,6 +7,13 @@ from collections.abc import Iterable, Sequence
 _NS_PER_UNIT = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _BYTES_PER_UNIT = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
+_UNSEEN = dict.fromkeys(
+    # Control characters, and what reverses or hides text: a name could pretend to be another.
+    [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F),
+     *range(0x2060, 0x2070), 0xFEFF],
+    "\N{REPLACEMENT CHARACTER}",
+)  # fmt: skip
+
 # A share this small would read as 0.0 %, one this large as 100.0 %.
 _SMALLEST_SHARE = 0.0005
 
@@ -57,3 +64,8 @@ def listed(things: Iterable[str], most: int, separator: str = ", ") -> str:
     items = list(things)
     more = len(items) - most
     return separator.join(items[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def visible(text: str) -> str:
+    """A name as it may be shown: without what steers a terminal or turns text around."""
+    return text.translate(_UNSEEN)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+
+from perfetto_autoviz.reports.page.figure import label, plain
 
 COLOURS = {
     "duration": "#d97706",
@@ -50,11 +51,11 @@ def series_chart(runs: pd.DataFrame, flagged: pd.DataFrame) -> dict[str, Any]:
                 mode="markers",
                 marker={"size": 8, "color": COLOURS[str(test)]},
                 name=str(test),
-                text=[_label(text, None) for text in own["explanation"]],
+                text=[label(text) for text in own["explanation"]],
                 hovertemplate="#%{x}: %{text}<extra></extra>",
             )
         )
-    return _plain(figure, "run", "duration in µs")
+    return _laid_out(figure, "run", "duration in µs")
 
 
 def rebuilt_chart(
@@ -74,7 +75,7 @@ def rebuilt_chart(
         channel: name of the channel.
     """
     figure = go.Figure()
-    names = [_label(op, _LABEL) for op in ops]
+    names = [label(op, _LABEL) for op in ops]
     for name, values, colour in (
         ("normal", usual, COLOURS["normal"]),
         ("reconstruction", rebuilt, COLOURS["rebuilt"]),
@@ -91,10 +92,10 @@ def rebuilt_chart(
                 hovertemplate="%{x} %{text}: %{y:.2f} µs<extra></extra>",
             )
         )
-    return _plain(figure, "position", f"{channel} in µs")
+    return _laid_out(figure, "position", f"{channel} in µs")
 
 
-def _plain(figure: go.Figure, x: str, y: str) -> dict[str, Any]:
+def _laid_out(figure: go.Figure, x: str, y: str) -> dict[str, Any]:
     figure.update_layout(
         height=_HEIGHT,
         margin={"l": 60, "r": 8, "t": 8, "b": 48},
@@ -105,12 +106,4 @@ def _plain(figure: go.Figure, x: str, y: str) -> dict[str, Any]:
         yaxis={"title": {"text": y}, "rangemode": "tozero"},
         annotations=[],
     )
-    plain: dict[str, Any] = figure.to_plotly_json()
-    plain["layout"].pop("template", None)
-    return {**plain, "narrow": []}
-
-
-def _label(text: str, most: int | None) -> str:
-    """Text as plotly.js shows it: it reads some tags and entities."""
-    short = text if most is None or len(text) <= most else f"{text[: most - 1]}…"
-    return html.escape(short, quote=False)
+    return plain(figure)

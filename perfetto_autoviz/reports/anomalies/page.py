@@ -9,8 +9,8 @@ import numpy as np
 
 from perfetto_autoviz.reports.anomalies.charts import rebuilt_chart, series_chart
 from perfetto_autoviz.reports.anomalies.report import AnomalyReport
-from perfetto_autoviz.reports.comparison.html import Cell, Column, element, group, table
-from perfetto_autoviz.reports.comparison.page import whole_page
+from perfetto_autoviz.reports.page.html import Cell, Column, element, group, table
+from perfetto_autoviz.reports.page.shell import whole_page
 from perfetto_autoviz.reports.text import share
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.steps.anomalies.findings import Findings, Judged

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
 import plotly.graph_objects as go
 
 from perfetto_autoviz.reports.comparison.fall import COLOURS, axis_range, fall_rows
+from perfetto_autoviz.reports.page.figure import label, plain
 from perfetto_autoviz.steps.compare import Waterfall
 
 _ROW, _FRAME = 46, 60
@@ -38,7 +38,7 @@ def waterfall_chart(waterfall: Waterfall) -> dict[str, Any]:
             x=[row.value / size for row in rows],
             measure=["absolute", *["relative"] * len(waterfall.bars), "total"],
             text=[row.text for row in rows],
-            customdata=[_label(row.word, None) for row in rows],
+            customdata=[label(row.word) for row in rows],
             hovertemplate="%{customdata}<br>%{text}<extra></extra>",
             textposition="outside",
             cliponaxis=False,
@@ -72,24 +72,16 @@ def waterfall_chart(waterfall: Waterfall) -> dict[str, Any]:
         },
         annotations=[_annotation(at, row.word) for at, row in enumerate(rows)],
     )
-    plain: dict[str, Any] = figure.to_plotly_json()
-    plain["layout"].pop("template", None)
-    return {**plain, "narrow": [_label(row.word, _NARROW) for row in rows]}
+    return plain(figure, [label(row.word, _NARROW) for row in rows])
 
 
 def _annotation(at: int, word: str) -> dict[str, Any]:
     """The text above a bar: beside it, it would leave no room for bars on a phone."""
     return {
-        "text": _label(word, _WIDE),
+        "text": label(word, _WIDE),
         "x": 0,
         "xref": "paper",
         "xanchor": "left",
         "y": at + _TEXT_AT,
         "showarrow": False,
     }
-
-
-def _label(word: str, most: int | None) -> str:
-    """Text as plotly.js shows it: it reads some tags and entities."""
-    short = word if most is None or len(word) <= most else f"{word[: most - 1]}…"
-    return html.escape(short, quote=False)

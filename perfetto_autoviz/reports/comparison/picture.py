@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfetto_autoviz.reports.comparison.fall import COLOURS, FallRow, axis_range, fall_rows
-from perfetto_autoviz.reports.comparison.html import element, group
+from perfetto_autoviz.reports.page.html import element, group
 from perfetto_autoviz.steps.compare import Waterfall
 
 _WIDTH, _ROW, _PAD = 800, 38, 12

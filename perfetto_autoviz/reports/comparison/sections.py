@@ -8,7 +8,6 @@ from typing import Any
 
 from perfetto_autoviz.comparison.result import BuildInfo, Comparison, PairComparison
 from perfetto_autoviz.reports.comparison.changes import Change, largest_changes
-from perfetto_autoviz.reports.comparison.html import Cell, Column, element, group, table
 from perfetto_autoviz.reports.comparison.tables import pairs_table, rank_spread, timing_table
 from perfetto_autoviz.reports.comparison.words import (
     bar_words,
@@ -21,6 +20,7 @@ from perfetto_autoviz.reports.comparison.words import (
     signed,
     sure_words,
 )
+from perfetto_autoviz.reports.page.html import Cell, Column, element, group, table
 from perfetto_autoviz.reports.text import duration, plural, share
 from perfetto_autoviz.steps.compare import KEYS, Edit
 

@@ -19,9 +19,8 @@ from perfetto_autoviz.reports.comparison.words import (
     remarks,
     signed,
     sure_words,
-    visible,
 )
-from perfetto_autoviz.reports.text import plural, share
+from perfetto_autoviz.reports.text import plural, share, visible
 from perfetto_autoviz.steps.compare import KEYS
 
 _COLOURS = {"slower": "red", "faster": "green"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from perfetto_autoviz.comparison.result import Comparison, PairComparison
 from perfetto_autoviz.reports.comparison.changes import Change
-from perfetto_autoviz.reports.text import duration, listed, plural
+from perfetto_autoviz.reports.text import duration, listed, plural, visible
 from perfetto_autoviz.steps.compare import Bar, Loop, Match, Timing
 from perfetto_autoviz.steps.ops import short_label
 
@@ -16,19 +16,8 @@ _BETWEEN: Mapping[str, str] = {
     "idle": "no kernel of the run runs",
     "overlap": "kernels run at once",
 }
-_UNSEEN = dict.fromkeys(
-    # Control characters, and what reverses or hides text: a name could pretend to be another.
-    [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F),
-     *range(0x2060, 0x2070), 0xFEFF],
-    "\N{REPLACEMENT CHARACTER}",
-)  # fmt: skip
 _MOST_NAMED = 8
 _MOST_OPERATIONS = 4
-
-
-def visible(text: str) -> str:
-    """A name as it may be shown: without what steers a terminal or turns text around."""
-    return text.translate(_UNSEEN)
 
 
 def signed(ns: float) -> str:

@@ -17,10 +17,10 @@ from xml.etree import ElementTree
 import pytest
 
 from perfetto_autoviz.comparison import Comparison
-from perfetto_autoviz.reports.comparison import page as page_module
 from perfetto_autoviz.reports.comparison.chart import waterfall_chart
 from perfetto_autoviz.reports.comparison.page import page
 from perfetto_autoviz.reports.comparison.picture import waterfall_picture
+from perfetto_autoviz.reports.page import shell as page_module
 from tests.comparison.builds import compared, nested
 from tests.steps.compare.builds import layers
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from perfetto_autoviz.reports.comparison.words import visible
+from perfetto_autoviz.reports.text import visible
 
 
 @dataclass(frozen=True)
