@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from perfetto_autoviz.ingest.events import (
     kind_of,
     split_clean,
 )
+from perfetto_autoviz.ingest.memo import Memo
 from perfetto_autoviz.ingest.mend import load, number
 
 Ints = NDArray[np.int64]
@@ -161,22 +162,6 @@ class Oddities:
     text_numbers: int = 0
 
 
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
-
-
-class _Memo(dict[_Key, _Value], Generic[_Key, _Value]):
-    """A dict that computes what it lacks once; the fastest look-up per event there is."""
-
-    def __init__(self, compute: Callable[[_Key], _Value]) -> None:
-        super().__init__()
-        self._compute = compute
-
-    def __missing__(self, key: _Key) -> _Value:
-        value = self[key] = self._compute(key)
-        return value
-
-
 class Columns:
     """Collects the columns of a capture, chunk by chunk.
 
@@ -200,9 +185,9 @@ class Columns:
         self._leave_out = leave_out
         self._keep_all = keep_all
         self._parts: list[Table] = []
-        self._phase_codes = _Memo[str, int](lambda ph: _PHASES.get(ph[:1], _OTHER))
-        self._kind_codes = _Memo[str, int](self._kind)
-        self._thread_codes = _Memo[tuple[object, object], int](self._thread)
+        self._phase_codes = Memo[str, int](lambda ph: _PHASES.get(ph[:1], _OTHER))
+        self._kind_codes = Memo[str, int](self._kind)
+        self._thread_codes = Memo[tuple[object, object], int](self._thread)
         self._codes: dict[Thread, int] = {}
         self._tally = np.zeros(FLOW + 1, np.int64)
         self.threads: list[Thread] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from perfetto_autoviz.ingest.clock import LARGEST_US, engine_ns, engine_ns_of
 from perfetto_autoviz.ingest.columns import Thread, engine_thread
 from perfetto_autoviz.ingest.events import ABSENT, Event, kind_of, split_clean
+from perfetto_autoviz.ingest.memo import Memo
 from perfetto_autoviz.ingest.mend import load, number
 from perfetto_autoviz.ingest.reader import EventReader
 from perfetto_autoviz.ingest.repair import Plan
@@ -133,28 +134,16 @@ class _Part:
     flow: Ints
 
 
-class _Codes(dict[Any, int]):
-    """Computes the code of what it lacks once."""
-
-    def __init__(self, compute: Callable[[Any], int]) -> None:
-        super().__init__()
-        self._compute = compute
-
-    def __missing__(self, key: Any) -> int:
-        code = self[key] = self._compute(key)
-        return code
-
-
 class _Builder:
     def __init__(self) -> None:
         self._parts: list[_Part] = []
         self._metadata: list[Metadata] = []
         self._threads: dict[Thread, int] = {}
         self._rows = 0
-        self._phase_codes = _Codes(lambda ph: _PHASES.get(ph[:1], INSTANT))
-        self._kind_codes = _Codes(_kind)
-        self._thread_codes = _Codes(self._thread)
-        self._flow_codes = _Codes(lambda _: len(self._flow_codes))
+        self._phase_codes = Memo[str, int](lambda ph: _PHASES.get(ph[:1], INSTANT))
+        self._kind_codes = Memo[Any, int](_kind)
+        self._thread_codes = Memo[Any, int](self._thread)
+        self._flow_codes = Memo[Any, int](lambda _: len(self._flow_codes))
 
     def _thread(self, ids: tuple[object, object]) -> int:
         return self._threads.setdefault(engine_thread(*ids), len(self._threads))
