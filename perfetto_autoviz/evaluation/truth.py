@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import pandas as pd
 
 from perfetto_autoviz.errors import CaptureError
 from perfetto_autoviz.evaluation.labels import ALL, Label
 from perfetto_autoviz.steps.ops import classify
-from perfetto_autoviz.synth.truth import SCHEMA, VERSION
+from perfetto_autoviz.synth.truth import read_document
 
 _KEY = ("dur", "stream", "correlation")
 """What names an activity beside its start, as far as it is given."""
@@ -32,7 +30,7 @@ def read_labels(path: Path, activities: Mapping[int, pd.DataFrame]) -> list[Labe
         CaptureError: it is no truth file, has no labels, or names activities that the
             capture doesn't have.
     """
-    document = _document(path)
+    document = read_document(path)
     if "anomalies" not in document:
         raise CaptureError(f"{path.name} labels no anomalies: it has no member 'anomalies'")
     rank = int(document.get("rank", 0))
@@ -42,21 +40,6 @@ def read_labels(path: Path, activities: Mapping[int, pd.DataFrame]) -> list[Labe
         return [_label(row, rank, activities[rank]) for row in document["anomalies"]]
     except (KeyError, TypeError, ValueError) as error:
         raise CaptureError(f"{path.name} has an anomaly without {error}") from error
-
-
-def _document(path: Path) -> Mapping[str, Any]:
-    raw = path.read_bytes()
-    try:
-        document = orjson.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
-    except (orjson.JSONDecodeError, EOFError, gzip.BadGzipFile) as error:
-        raise CaptureError(f"{path.name} is no readable truth file: {error}") from error
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise CaptureError(f"{path.name} is no truth file: its schema is not {SCHEMA!r}")
-    if document.get("version") != VERSION:
-        raise CaptureError(
-            f"{path.name} has truth version {document.get('version')}; this reads {VERSION}"
-        )
-    return document
 
 
 def _label(row: Mapping[str, Any], rank: int, activities: pd.DataFrame) -> Label:

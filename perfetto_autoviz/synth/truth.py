@@ -225,8 +225,8 @@ class TruthWriter:
             self._output.discard()
 
 
-def read_truth(path: Path) -> Truth:
-    """Read a truth file of any generator.
+def read_document(path: Path) -> dict[str, Any]:
+    """The JSON object of a truth file of any generator, packed or not.
 
     Raises:
         CaptureError: the file is no truth file, or of a version this reader doesn't know.
@@ -242,6 +242,16 @@ def read_truth(path: Path) -> Truth:
         raise CaptureError(
             f"{path.name} has truth version {document.get('version')}; this reads {VERSION}"
         )
+    return document
+
+
+def read_truth(path: Path) -> Truth:
+    """Read a truth file of any generator.
+
+    Raises:
+        CaptureError: the file is no truth file, or of a version this reader doesn't know.
+    """
+    document = read_document(path)
     chunks = document["chunks"]
     iterations = [
         TrueIteration(**{k: v for k, v in row.items() if k in TrueIteration.__dataclass_fields__})
