@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -29,17 +29,7 @@ EditKind = Literal[
     "moved",
 ]
 
-EDIT_KINDS: tuple[EditKind, ...] = (
-    "slower",
-    "faster",
-    "retuned",
-    "renamed",
-    "split",
-    "fused",
-    "added",
-    "removed",
-    "moved",
-)
+EDIT_KINDS: tuple[EditKind, ...] = tuple(kind for kind in get_args(EditKind) if kind != "same")
 """All kinds that are changes."""
 
 SPLITS: Mapping[str, tuple[tuple[tuple[str, float], ...], ...]] = {

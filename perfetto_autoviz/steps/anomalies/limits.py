@@ -28,10 +28,6 @@ MOST_TRAINING_RUNS = 4_000
 TRAINING_SHARE = 0.5
 """Of the runs of a pattern; the others set the thresholds."""
 
-CLOCK_US = 0.05
-"""What a device's clock resolves, in µs: durations and gaps that differ by less are equal.
-Profilers write ticks of 1 to 40 ns, and gaps of 0 come out as 0 to 2 ns."""
-
 KERNELS_SHOWN = 3
 """Kernels that are blamed for a run, at most."""
 

@@ -36,9 +36,6 @@ def _tokens(text: str, tuning: re.Pattern[str]) -> str:
     return "_".join(token for token in text.split("_") if token and not tuning.fullmatch(token))
 
 
-_COPY_KIND = {"h": "Host", "d": "Device", "a": "Array", "p": "Peer"}
-
-
 def _memcpy(match: re.Match[str]) -> str:
     """The direction; whether the host's memory is pinned is how, not what, is copied."""
     source, target = match[1] or match[3], match[2] or match[4]

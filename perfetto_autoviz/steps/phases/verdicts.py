@@ -17,9 +17,6 @@ TILES = "matrix product tiles"
 DURATIONS = "durations"
 NOTHING = "nothing tells"
 
-TIERS = (SHAPES, ATTENTION, GRIDS, LAUNCHES, TILES, DURATIONS)
-"""Evidence of phases, the surest first; each decides what those before it leave open."""
-
 
 @dataclass
 class Verdicts:
