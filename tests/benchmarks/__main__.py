@@ -20,6 +20,7 @@ from tests.benchmarks.bench_patterns import (
 )
 from tests.benchmarks.bench_split import broken_splits, measure_split, split_table
 from tests.benchmarks.measure import Case, JobError, Outcome, measure, run
+from tests.benchmarks.printing import say
 from tests.benchmarks.verdict import JUDGED_ENGINE, broken, outcome_table, reader_table
 
 EVENTS = (100_000, 1_000_000)
@@ -32,7 +33,7 @@ def main() -> int:
     options = _options()
     engines = [engine for engine in options.engine if _present(engine)]
     if not engines:
-        _say("no engine to measure: autoviz doctor tells what is missing")
+        say("no engine to measure: autoviz doctor tells what is missing")
         return 1
     cases = [case for events in options.events for case in _cases(events)]
     with tempfile.TemporaryDirectory(prefix="autoviz-bench-") as name:
@@ -46,15 +47,15 @@ def main() -> int:
         kernels, _ = run(engines[0], "count", capture)
         splits = [measure_split(e, capture, folder / e, options.repeat) for e in engines]
     readers.pop("peak_bytes")
-    _say(f"\n{outcome_table(outcomes)}\n")
-    _say(f"Readers, on {largest_gzip.events:,} events:\n")
-    _say(reader_table({name: float(value) for name, value in readers.items()}))
+    say(f"\n{outcome_table(outcomes)}\n")
+    say(f"Readers, on {largest_gzip.events:,} events:\n")
+    say(reader_table({name: float(value) for name, value in readers.items()}))
     for split in splits:
-        _say(f"\nSplitting, on {largest_gzip.events:,} events:\n\n{split_table(split)}")
+        say(f"\nSplitting, on {largest_gzip.events:,} events:\n\n{split_table(split)}")
     loads = [o.load for o in outcomes if o.case == largest_gzip and o.engine == JUDGED_ENGINE]
     load_each = loads[0] / float(kernels["kernels"]) if loads else math.nan
     found = measure_patterns(options.kernels)
-    _say(f"\nPatterns:\n\n{patterns_table(found, load_each)}")
+    say(f"\nPatterns:\n\n{patterns_table(found, load_each)}")
     lines = [*broken(outcomes), *(line for each in splits for line in broken_splits(each))]
     return _judge([*lines, *broken_patterns(found, load_each)])
 
@@ -80,27 +81,22 @@ def _present(engine: str) -> bool:
     try:
         found, _ = run(engine, "probe")
     except JobError as error:
-        _say(f"{engine}: not measured ({error})")
+        say(f"{engine}: not measured ({error})")
         return False
-    _say(f"{engine}: {found['version']}")
+    say(f"{engine}: {found['version']}")
     return True
 
 
 def _measured(engine: str, case: Case, folder: Path, repeat: int) -> Outcome:
     outcome = measure(engine, case, folder, repeat)
-    _say(f"{engine}, {case.file_name}: {outcome.ratio:.2f} bare loads")
+    say(f"{engine}, {case.file_name}: {outcome.ratio:.2f} bare loads")
     return outcome
 
 
 def _judge(lines: Sequence[str]) -> int:
     for line in lines:
-        _say(f"\nBROKEN: {line}")
+        say(f"\nBROKEN: {line}")
     return 1 if lines else 0
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

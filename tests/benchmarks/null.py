@@ -2,14 +2,14 @@
 
 Run as ``python -m tests.benchmarks.null``; takes some minutes. The noise is made: steps that follow
 each other are alike, a few are far off, and what is compared are the halves of one series, or its
-odd and even runs. Nothing was tuned on the seeds.
+odd and even runs. Nothing was tuned on the seeds, but for the margin of two standard errors in
+`steps.compare.dependence`.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.compare import RunSamples, compare_operations
+from tests.benchmarks.printing import row, say
 
 Floats = NDArray[np.float64]
 Split = Literal["halves", "odd and even"]
@@ -200,8 +201,8 @@ def main() -> None:
 
 
 def _head(title: str) -> None:
-    _row(title, *(f"{runs} runs" for runs in RUNS))
-    _row(*["---"] * (len(RUNS) + 1))
+    row(title, *(f"{runs} runs" for runs in RUNS))
+    row(*["---"] * (len(RUNS) + 1))
 
 
 def _rows(rates: Iterator[Rate]) -> None:
@@ -209,18 +210,9 @@ def _rows(rates: Iterator[Rate]) -> None:
     for noise in NOISES:
         own = [next(rates) for _ in RUNS]
         total = sum(own, start=total)
-        _row(noise, *map(str, own))
-    _row("all", str(total), *[""] * (len(RUNS) - 1))
-    _say("")
-
-
-def _row(*cells: str) -> None:
-    _say(f"| {' | '.join(cells)} |")
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+        row(noise, *map(str, own))
+    row("all", str(total), *[""] * (len(RUNS) - 1))
+    say("")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.events import slice_event
+
 LAYERS = 4
 BATCH_SIZES = (8, 8, 16)
 _NORM = "void vllm::rms_norm_kernel<c10::BFloat16>(c10::BFloat16*)"
@@ -32,27 +34,15 @@ def capture_events() -> list[dict[str, Any]]:
         start, correlation = 10_000 + step * _STEP_EVERY, 100 + step
         name = f"execute_context_0(0)_generation_{size}({size})"
         events += [
-            _slice("user_annotation", name, 1, 1, start, 50),
-            _slice("cuda_runtime", "cudaGraphLaunch", 1, 1, start + 5, 20, correlation),
+            slice_event("user_annotation", name, 1, 1, start, 50),
+            slice_event("cuda_runtime", "cudaGraphLaunch", 1, 1, start + 5, 20, correlation),
         ]
         at = start + 100
         for _ in range(LAYERS):
             for kernel, dur in LAYER_KERNELS:
-                events.append(_slice("kernel", kernel, 0, 7, at, dur + step, correlation))
+                events.append(slice_event("kernel", kernel, 0, 7, at, dur + step, correlation))
                 at += dur + step + _GAP
     return events
-
-
-def _slice(
-    cat: str, name: str, pid: int, tid: int, ts: int, dur: int, correlation: int | None = None
-) -> dict[str, Any]:
-    args = {} if correlation is None else {"correlation": correlation}
-    if cat == "kernel":
-        args |= {"device": pid, "stream": tid}
-    return {
-        "ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
-        "args": args,
-    }  # fmt: skip
 
 
 def write_capture(path: Path, **top_level: object) -> Path:

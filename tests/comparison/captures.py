@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.events import slice_event
+
 NORM = "void vllm::rms_norm_kernel<c10::BFloat16>(c10::BFloat16*)"
 GEMM = "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_MT64x16x64"
 ATTENTION = "kernel_unified_attention_2d"
@@ -43,11 +45,13 @@ def events(layer: Layer, *, steps: int = STEPS, slower: int = 0) -> list[dict[st
     for step in range(steps):
         start, correlation = 10_000 + step * _STEP_EVERY, 100 + step
         name = "execute_context_0(0)_generation_8(8)"
-        found.append(_slice("user_annotation", name, 1, 1, start, 50))
-        found.append(_slice("cuda_runtime", "cudaGraphLaunch", 1, 1, start + 5, 20, correlation))
+        found.append(slice_event("user_annotation", name, 1, 1, start, 50))
+        found.append(
+            slice_event("cuda_runtime", "cudaGraphLaunch", 1, 1, start + 5, 20, correlation)
+        )
         at = start + 100
         for kernel, dur in ((GATHER, 2), *layer * LAYERS, (SAMPLE, 7)):
-            found.append(_slice("kernel", kernel, 0, 7, at, dur + slower, correlation))
+            found.append(slice_event("kernel", kernel, 0, 7, at, dur + slower, correlation))
             at += dur + slower + GAP
     return found
 
@@ -63,15 +67,3 @@ def write(path: Path, layer: Layer, *, rank: int | None = None, **how: int) -> P
     about = {} if rank is None else {"distributedInfo": {"rank": rank, "world_size": 2}}
     path.write_text(json.dumps({**about, "traceEvents": events(layer, **how)}))
     return path
-
-
-def _slice(
-    cat: str, name: str, pid: int, tid: int, ts: int, dur: int, correlation: int | None = None
-) -> dict[str, Any]:
-    args = {} if correlation is None else {"correlation": correlation}
-    if cat == "kernel":
-        args |= {"device": pid, "stream": tid}
-    return {
-        "ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
-        "args": args,
-    }  # fmt: skip

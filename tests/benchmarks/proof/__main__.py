@@ -6,12 +6,12 @@ Run as ``python -m tests.benchmarks.proof``; takes some minutes.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
+from tests.benchmarks.printing import row, say
 from tests.benchmarks.proof.evaluate import DAMAGE, Found, evaluate_pairs, evaluate_patterns
 from tests.benchmarks.proof.places import Placing
 from tests.benchmarks.proof.scenarios import (
@@ -39,9 +39,9 @@ def main() -> None:
             same = [family] * len(seeds)
             patterns[family] = [*pool.map(evaluate_patterns, same, seeds)]
             pairs[family] = [*pool.map(evaluate_pairs, same, seeds)]
-            _say(f"{family}: done")
+            say(f"{family}: done")
     kind = "tuning" if options.tuning else "proof"
-    _say(f"\n{len(seeds)} {kind} seeds from {seeds[0]}, {len(FAMILIES)} families\n")
+    say(f"\n{len(seeds)} {kind} seeds from {seeds[0]}, {len(FAMILIES)} families\n")
     _print_patterns(patterns)
     _print_matches(pairs)
     _print_scripts(pairs)
@@ -56,19 +56,19 @@ def _options() -> argparse.Namespace:
 
 
 def _print_patterns(patterns: dict[str, list[Found]]) -> None:
-    _row("Right pattern and position", *DAMAGE, "worst", "same names", "by chance at most")
-    _row(*["---"] * (len(DAMAGE) + 4))
+    row("Right pattern and position", *DAMAGE, "worst", "same names", "by chance at most")
+    row(*["---"] * (len(DAMAGE) + 4))
     for family, found in patterns.items():
         placings = [one for each in found for one in each.placings.values()]
         alike = sum(one.named_alike for one in placings)
-        _row(
+        row(
             family,
             *(_share([e.placings[d] for e in found if d in e.placings]) for d in DAMAGE),
             f"{min(one.share for one in placings):.2%}",
             f"{alike} of {len(placings)}",
             f"{max(one.by_chance for one in found):.2%}",
         )
-    _say("")
+    say("")
 
 
 def _share(placings: Sequence[Placing]) -> str:
@@ -77,21 +77,21 @@ def _share(placings: Sequence[Placing]) -> str:
 
 
 def _print_matches(pairs: Pairs) -> None:
-    _row("True partner matched", *DIFFICULTIES)
-    _row(*["---"] * (len(DIFFICULTIES) + 1))
+    row("True partner matched", *DIFFICULTIES)
+    row(*["---"] * (len(DIFFICULTIES) + 1))
     for family, found in pairs.items():
         cells = []
         for name in DIFFICULTIES:
             judged = [one[name] for one in found]
             cells.append(f"{sum(j.matched for j in judged)} of {sum(j.partners for j in judged)}")
-        _row(family, *cells)
-    _say("")
+        row(family, *cells)
+    say("")
 
 
 def _print_scripts(pairs: Pairs) -> None:
     main = [one for family, found in pairs.items() if family not in HARDER for one in found]
-    _row("F1 of edit scripts", "all entries", "changes alone", *CHANGES, "names: all", "changes")
-    _row(*["---"] * (len(CHANGES) + 5))
+    row("F1 of edit scripts", "all entries", "changes alone", *CHANGES, "names: all", "changes")
+    row(*["---"] * (len(CHANGES) + 5))
     for name in DIFFICULTIES:
         _print_tally(name, [one[name] for one in main])
     for family, found in pairs.items():
@@ -106,16 +106,7 @@ def _print_tally(name: str, judged: Sequence[Judged]) -> None:
         by_name.update(one.by_name)
     kinds = [found.f1([kind]) for kind in CHANGES]
     numbers = [found.f1(), found.f1(CHANGES), *kinds, by_name.f1(), by_name.f1(CHANGES)]
-    _row(name, *(f"{number:.3f}" for number in np.round(numbers, 3)))
-
-
-def _row(*cells: str) -> None:
-    _say(f"| {' | '.join(cells)} |")
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    row(name, *(f"{number:.3f}" for number in np.round(numbers, 3)))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from perfetto_autoviz.synth import read_truth, synthesise
+from tests.benchmarks.printing import say
 from tests.benchmarks.strip.judge import Span, Verdict, judge, mixed_window
 from tests.benchmarks.strip.scenarios import strip_scenarios
 from tests.live import open_fresh
@@ -44,8 +45,8 @@ def main() -> int:
                 _say_wrong(cell, stage, found)
             for capture in captures:
                 capture.path.unlink()
-    _say(_table(verdicts))
-    _say(f"\nranks that disagree: {disagreeing}")
+    say(_table(verdicts))
+    say(f"\nranks that disagree: {disagreeing}")
     return int(disagreeing > 0 or any(_right(found) < LEAST_RIGHT for found in verdicts.values()))
 
 
@@ -67,7 +68,7 @@ def _say_wrong(cell: str, stage: int, found: list[Verdict]) -> None:
     for rank, one in enumerate(found):
         moved = one.window is not None and one.window < LEAST_OVERLAP
         if one.right_steps < one.true_steps or one.wrong_phases or moved:
-            _say(f"round {stage}, {cell}, rank {rank}: {one}")
+            say(f"round {stage}, {cell}, rank {rank}: {one}")
 
 
 def _right(found: list[Verdict]) -> float:
@@ -93,11 +94,6 @@ def _table(verdicts: dict[int, list[Verdict]]) -> str:
             f" | {kept} of {len(windows)} |"
         )
     return "\n".join(lines)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":
