@@ -30,6 +30,17 @@ def check_replaceable(target: Path, advice: str) -> None:
         raise UsageError(f"{target} is {what}: {advice}")
 
 
+def check_target(target: Path, advice: str) -> None:
+    """Refuses before any work what couldn't be written after it; as `check_replaceable`.
+
+    Raises:
+        UsageError: a folder or a device is there, or there is no folder to write to.
+    """
+    check_replaceable(target, advice)
+    if not target.parent.is_dir():
+        raise UsageError(f"there's no folder {target.parent} to write {target.name} to")
+
+
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """Yields a place beside the target; what is written there takes its place if all goes well."""

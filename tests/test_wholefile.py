@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from perfetto_autoviz.errors import UsageError
-from perfetto_autoviz.wholefile import check_replaceable, whole_file
+from perfetto_autoviz.wholefile import check_replaceable, check_target, whole_file
 
 
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
@@ -53,3 +53,11 @@ def test_only_files_are_replaced(tmp_path: Path) -> None:
 def test_devices_are_not_replaced() -> None:
     with pytest.raises(UsageError, match=r"^/dev/full is no regular file: choose another$"):
         check_replaceable(Path("/dev/full"), "choose another")
+
+
+def test_a_missing_folder_is_named_before_any_work(tmp_path: Path) -> None:
+    check_target(tmp_path / "table.csv", "choose another")
+    target = tmp_path / "none" / "table.csv"
+    with pytest.raises(UsageError) as told:
+        check_target(target, "choose another")
+    assert str(told.value) == f"there's no folder {target.parent} to write {target.name} to"

@@ -14,7 +14,7 @@ from perfetto_autoviz.cli import options
 from perfetto_autoviz.cli.terminal import Report, progress, show
 from perfetto_autoviz.closing import Closing
 from perfetto_autoviz.errors import UsageError
-from perfetto_autoviz.wholefile import check_replaceable
+from perfetto_autoviz.wholefile import check_target
 
 if TYPE_CHECKING:
     from perfetto_autoviz.ingest import Capture, RankedCapture
@@ -163,11 +163,9 @@ def _check_target(path: Path, target: Path, *, force: bool) -> None:
     if _same(path, target):
         _check_in_place(path)
     else:
-        check_replaceable(target, "choose another name with -o")
+        check_target(target, "choose another name with -o")
         if target.exists() and not force:
             raise UsageError(f"{target} exists: replace it with --force, or choose another with -o")
-    if not target.parent.is_dir():
-        raise UsageError(f"there's no folder {target.parent} to write {target.name} to")
 
 
 def _check_in_place(path: Path) -> None:

@@ -12,7 +12,7 @@ import click
 from perfetto_autoviz.cli import options
 from perfetto_autoviz.cli.terminal import progress, remark, show
 from perfetto_autoviz.errors import UsageError
-from perfetto_autoviz.wholefile import check_replaceable, whole_file
+from perfetto_autoviz.wholefile import check_target, whole_file
 
 if TYPE_CHECKING:
     from perfetto_autoviz.session import Session
@@ -74,7 +74,8 @@ def run(
 
     learns = autoencoder or model is not None or save_model is not None
     for path in (csv, html, save_model):
-        _check_target(path)
+        if path is not None:
+            check_target(Path(path), "give another")
     with progress(quiet=quiet or as_json) as bars:
         chosen = OpenOptions(
             trace_processor,
@@ -133,15 +134,6 @@ def _analyse(
     if save is not None:
         save_models([one.model for one in found.judged.values() if one.model], Path(save))
     return found
-
-
-def _check_target(path: str | None) -> None:
-    """Refuses before any work what couldn't be written after it."""
-    if path is None:
-        return
-    check_replaceable(Path(path), "give another")
-    if not Path(path).absolute().parent.is_dir():
-        raise UsageError(f"there's no folder {Path(path).parent} to write {Path(path).name} to")
 
 
 def _write(name: str, text: str) -> None:

@@ -12,7 +12,7 @@ import click
 from perfetto_autoviz.cli import options
 from perfetto_autoviz.cli.terminal import progress, remark, show
 from perfetto_autoviz.errors import UsageError
-from perfetto_autoviz.wholefile import check_replaceable, whole_file
+from perfetto_autoviz.wholefile import check_target, whole_file
 
 if TYPE_CHECKING:
     from perfetto_autoviz.reports.evaluation_table import EvaluationReport
@@ -81,6 +81,8 @@ def run(
         raise UsageError("--truth injects nothing: leave out --quick, --count and --pattern")
     if quick and count is not None:
         raise UsageError("--quick chooses a count: give --quick or --count")
+    if csv is not None:
+        check_target(Path(csv), "give a file with --csv")
     from perfetto_autoviz.evaluation.run import evaluate_captures, evaluate_labelled
     from perfetto_autoviz.evaluation.trial import Settings
     from perfetto_autoviz.ingest import find_captures
@@ -113,6 +115,5 @@ command = click.command("evaluate")(run)
 
 def _write_csv(report: EvaluationReport, path: Path) -> None:
     """Writes the results, whole or not at all."""
-    check_replaceable(path, "give a file with --csv")
     with whole_file(path) as partial:
         report.frame().to_csv(partial, index=False, lineterminator="\n")
