@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +14,7 @@ from perfetto_autoviz.session import Session
 from perfetto_autoviz.tracks.enriched import EnrichedWriter
 from perfetto_autoviz.tracks.views import counter_specs, track_specs
 from perfetto_autoviz.tracks.writer import build_annotations
+from perfetto_autoviz.wholefile import writing
 
 ENRICHED_SUFFIX = ".autoviz.zip"
 
@@ -67,7 +67,7 @@ def begin_annotated(capture: Capture, out: Path) -> EnrichedWriter:
             f"{out} would hold less than it does now, as its capture is repaired or shortened:"
             " choose another name"
         )
-    with _written(out):
+    with writing(out):
         return EnrichedWriter(
             out,
             capture.member_name,
@@ -114,16 +114,8 @@ def finish_relations(
     """
     tracks, counters = track_specs(relations), counter_specs(relations)
     annotations = build_annotations(relations, tracks, counters, start)
-    with _written(writer.out):
+    with writing(writer.out):
         writer.finish(annotations)
-
-
-@contextlib.contextmanager
-def _written(out: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UsageError(f"can't write {out}: {error.strerror or error}") from error
 
 
 def first_ts(session: Session) -> int:

@@ -54,13 +54,23 @@ def replacing(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
-    """The same for a file that a user named.
+    """As `replacing`, for a file that a user named.
+
+    Raises:
+        UsageError: it can't be written.
+    """
+    with writing(target), replacing(target) as partial:
+        yield partial
+
+
+@contextmanager
+def writing(target: Path) -> Iterator[None]:
+    """Names what the user wanted to be written where the system refuses to write.
 
     Raises:
         UsageError: it can't be written.
     """
     try:
-        with replacing(target) as partial:
-            yield partial
+        yield
     except OSError as error:
         raise UsageError(f"can't write {target}: {error.strerror or error}") from error

@@ -10,7 +10,6 @@ from perfetto_autoviz.comparison.folder import MARK, files_below, written_whole
 from perfetto_autoviz.comparison.opened import Side
 from perfetto_autoviz.comparison.result import Comparison, PairComparison
 from perfetto_autoviz.comparison.stored import BuildName, comparison_frames, run_frame
-from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.relations import RUN_MATCH
 from perfetto_autoviz.reports.comparison.document import document, json_text
 from perfetto_autoviz.reports.comparison.page import page
@@ -23,6 +22,7 @@ from perfetto_autoviz.reports.comparison.tables import (
     pairs_table,
     timing_table,
 )
+from perfetto_autoviz.wholefile import writing
 
 
 def write_comparison(comparison: Comparison, a: Side, b: Side, out: Path) -> None:
@@ -37,16 +37,13 @@ def write_comparison(comparison: Comparison, a: Side, b: Side, out: Path) -> Non
     Raises:
         UsageError: the folder can't be written.
     """
-    try:
-        with written_whole(out) as folder:
-            _write_tables(comparison, folder)
-            (folder / "report.html").write_text(page(comparison), encoding="utf-8")
-            _write_traces(comparison, a, "A", folder)
-            _write_traces(comparison, b, "B", folder)
-            found = {**document(comparison), "files": [*files_below(folder), MARK]}
-            (folder / MARK).write_text(json_text(found), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"can't write {out}: {error.strerror or error}") from error
+    with writing(out), written_whole(out) as folder:
+        _write_tables(comparison, folder)
+        (folder / "report.html").write_text(page(comparison), encoding="utf-8")
+        _write_traces(comparison, a, "A", folder)
+        _write_traces(comparison, b, "B", folder)
+        found = {**document(comparison), "files": [*files_below(folder), MARK]}
+        (folder / MARK).write_text(json_text(found), encoding="utf-8")
 
 
 def _write_tables(comparison: Comparison, folder: Path) -> None:
