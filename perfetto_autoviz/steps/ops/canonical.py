@@ -130,13 +130,18 @@ class _Seen:
         return _Seen([], self.scalars, self.budget)
 
 
+def named_parts(node: Node) -> list[Part]:
+    """The parts of a name that say something: neither anonymous namespaces nor lambdas."""
+    return [part for part in node.parts if part.ident and part.ident != LAMBDA]
+
+
 def canonical(node: Node) -> Canonical:
     """The canonical operation of a function.
 
     Args:
-        node: the function; it has at least one part.
+        node: the function; it has at least one of `named_parts`.
     """
-    named = [part for part in node.parts if part.ident and part.ident != LAMBDA]
+    named = named_parts(node)
     function = named[-1]
     seen = _Seen()
     labels = _flags(function)

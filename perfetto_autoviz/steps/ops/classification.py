@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from perfetto_autoviz.steps.ops.canonical import LONGEST_OP, Canonical, canonical
+from perfetto_autoviz.steps.ops.canonical import LONGEST_OP, Canonical, canonical, named_parts
 from perfetto_autoviz.steps.ops.cxx import parse_cxx
 from perfetto_autoviz.steps.ops.flat import flat, plain
 from perfetto_autoviz.steps.ops.itanium import is_mangled, parse_itanium
@@ -70,7 +70,7 @@ def canonical_of(name: str) -> Canonical:
     if op is not None:
         return Canonical(op[:LONGEST_OP], name)
     node = _parsed(name)
-    if node is not None and any(part.ident for part in node.parts):
+    if node is not None and named_parts(node):
         return canonical(node)
     op = plain(name)
     return Canonical(op[:LONGEST_OP], name)

@@ -6,7 +6,7 @@ import time
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from perfetto_autoviz.steps.ops import (
@@ -110,6 +110,8 @@ PREFIX = st.sampled_from(
 
 
 @settings(max_examples=300, deadline=500)
+@example("", "{lambda(")
+@example("", "(anonymous namespace)::{lambda(int)#1}")
 @given(PREFIX, st.lists(ALPHABET, max_size=60).map("".join))
 def test_any_text_has_an_operation(prefix: str, rest: str) -> None:
     found = classify(prefix + rest)
