@@ -95,7 +95,8 @@ def kernel_places(patterns: Patterns) -> Places:
 
 def _streams(one: RankKernels) -> bool:
     """Whether some device has kernels on several streams."""
-    return len(np.unique(np.stack([one.device, one.stream]), axis=1).T) > len(np.unique(one.device))
+    _, first, device = np.unique(one.device, return_index=True, return_inverse=True)
+    return bool((one.stream != one.stream[first][device]).any())
 
 
 def _is_better(apart: Loops, loops: Loops) -> bool:
