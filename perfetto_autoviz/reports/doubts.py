@@ -47,8 +47,7 @@ def find_doubts(
     outside: Mapping[str, int],
     total: Mapping[str, int],
     gaps: Mapping[int, tuple[int, int]],
-    other_share: float,
-    other_ops: Sequence[str],
+    unclassified: Mapping[str, float],
     annotations: Sequence[str],
     duplicates: int,
     timeless_kernels: int,
@@ -64,8 +63,7 @@ def find_doubts(
         outside: count and total duration in ns of the activities outside iterations.
         total: count and total duration in ns of all activities.
         gaps: longest gap and wall time in ns by device.
-        other_share: share of the unclassified operations in the time.
-        other_ops: the longest of them.
+        unclassified: share in the time of each operation in no family, the longest first.
         annotations: the most frequent annotations; only read where there are no iterations.
         duplicates: activities that repeat another one exactly.
         timeless_kernels: kernels, if the duration of each is 0.
@@ -78,7 +76,7 @@ def find_doubts(
         *(_outside(outside, total) if len(iterations) else ()),
         *_unsure(iterations, phases),
         *_layers(layers, iterations),
-        *_other(other_share, other_ops),
+        *_unclassified(unclassified),
         *_gaps(gaps),
     )
 
@@ -206,12 +204,13 @@ def _layers(layers: pd.DataFrame, iterations: pd.DataFrame) -> Iterator[Doubt]:
         )
 
 
-def _other(other_share: float, other_ops: Sequence[str]) -> Iterator[Doubt]:
-    if other_share >= NOTABLE_SHARE:
-        names = listed((_shortened(op) for op in other_ops), _NAMES)
+def _unclassified(shares: Mapping[str, float]) -> Iterator[Doubt]:
+    whole = sum(shares.values())
+    if whole >= NOTABLE_SHARE:
+        names = ", ".join(_shortened(op) for op in list(shares)[:_NAMES])
         yield Doubt(
             "unclassified",
-            f"{share(other_share)} of the device time is in no family, most of it {names}",
+            f"{share(whole)} of the device time is in no family, most of it {names}",
         )
 
 

@@ -138,6 +138,16 @@ class FamilyTime:
 
 
 @dataclass(frozen=True)
+class OperationTime:
+    """Summed durations of one operation, in ns, and their share of all."""
+
+    op: str
+    count: int
+    total: int
+    share: float
+
+
+@dataclass(frozen=True)
 class CaptureSummary:
     """What a capture holds, from which evidence, and what is doubtful.
 
@@ -156,6 +166,7 @@ class CaptureSummary:
         devices: where the time goes.
         phases: where the time of the iterations goes.
         families: which operations take the time, the longest first.
+        unclassified: operations in no family, the longest first.
         doubts: what is doubtful.
     """
 
@@ -173,6 +184,7 @@ class CaptureSummary:
     devices: tuple[DeviceTime, ...]
     phases: tuple[PhaseTime, ...]
     families: tuple[FamilyTime, ...]
+    unclassified: tuple[OperationTime, ...]
     doubts: tuple[Doubt, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -189,6 +201,7 @@ def summarise(session: Session) -> CaptureSummary:
     members = session.fetch("autoviz_iteration_kernel", ("iteration_id", "device", "seq"))
     devices = _devices(times.device_times(activities))
     families = _families(times.family_times(activities))
+    unclassified = _operations(times.unclassified(activities))
     return CaptureSummary(
         file=str(capture.get("file_name") or session.capture.path.name),
         capture=_about(capture),
@@ -204,6 +217,7 @@ def summarise(session: Session) -> CaptureSummary:
         devices=devices,
         phases=_phases(times.phase_times(activities, members, iterations, phases)),
         families=families,
+        unclassified=unclassified,
         doubts=find_doubts(
             capture=capture,
             iterations=iterations,
@@ -215,8 +229,7 @@ def summarise(session: Session) -> CaptureSummary:
                 "total": sum(family.total for family in families),
             },
             gaps={device.device: (device.longest_gap, device.wall) for device in devices},
-            other_share=sum(f.share for f in families if f.family == "other"),
-            other_ops=times.other_ops(activities, most=3),
+            unclassified={each.op: each.share for each in unclassified},
             annotations=_annotations(session) if iterations.empty else (),
             duplicates=_duplicates(session) if times.keys_repeat(activities) else 0,
             timeless_kernels=times.timeless_kernels(activities),
@@ -342,6 +355,13 @@ def _families(frame: pd.DataFrame) -> tuple[FamilyTime, ...]:
             int(row["total"]),
             int(row["total"]) / whole if whole else 0.0,
         )
+        for row in frame.to_dict("records")
+    )
+
+
+def _operations(frame: pd.DataFrame) -> tuple[OperationTime, ...]:
+    return tuple(
+        OperationTime(str(row["op"]), int(row["count"]), int(row["total"]), float(row["share"]))
         for row in frame.to_dict("records")
     )
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from perfetto_autoviz.steps.intervals import Ints, span_by_group, union_by_group
 from perfetto_autoviz.steps.keys import KEY_COLUMNS, DurableKeys
+from perfetto_autoviz.steps.ops import OTHER
 
 COLUMNS = (*KEY_COLUMNS, "kind", "device", "op", "family")
 """Columns of ``_autoviz_activity`` that the functions here need."""
@@ -99,11 +100,25 @@ def keys_repeat(activities: pd.DataFrame) -> bool:
     return bool(DurableKeys.of(activities).tie.any())
 
 
-def other_ops(activities: pd.DataFrame, most: int) -> list[str]:
-    """Operations without a class that take the most time."""
-    unknown = activities[activities["family"] == "other"]
-    totals = unknown["dur"].groupby(unknown["op"]).sum().sort_index()
-    return [str(op) for op in totals.sort_values(ascending=False, kind="stable").index[:most]]
+def unclassified(activities: pd.DataFrame) -> pd.DataFrame:
+    """What no rule of operations knows, and how much time it takes.
+
+    Args:
+        activities: the columns `COLUMNS`.
+
+    Returns:
+        One row per operation of the family ``other``, the longest first: op, count, total in
+        ns, and share of the durations of all activities.
+    """
+    unknown = activities[activities["family"] == OTHER]
+    found = (
+        unknown.groupby("op", sort=True)
+        .agg(count=("dur", "size"), total=("dur", "sum"))
+        .sort_values("total", ascending=False, kind="stable")
+        .reset_index()
+    )
+    whole = int(activities["dur"].sum())
+    return found.assign(share=found["total"] / whole if whole else 0.0)
 
 
 def _times(activities: pd.DataFrame, group: Ints, groups: int) -> pd.DataFrame:

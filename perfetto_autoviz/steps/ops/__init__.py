@@ -4,7 +4,6 @@ from perfetto_autoviz.steps.ops.classification import (
     KernelClass,
     classify,
     classify_names,
-    report_other,
     short_label,
 )
 from perfetto_autoviz.steps.ops.rules import OTHER, RULES, Family, Rule
@@ -17,6 +16,5 @@ __all__ = [
     "Rule",
     "classify",
     "classify_names",
-    "report_other",
     "short_label",
 ]

@@ -14,7 +14,7 @@ from perfetto_autoviz.steps.ops.cxx import parse_cxx
 from perfetto_autoviz.steps.ops.flat import flat, plain
 from perfetto_autoviz.steps.ops.itanium import is_mangled, parse_itanium
 from perfetto_autoviz.steps.ops.node import NameTooDeepError, Node
-from perfetto_autoviz.steps.ops.rules import OTHER, Family, family_of
+from perfetto_autoviz.steps.ops.rules import Family, family_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,32 +108,6 @@ def classify_names(names: Sequence[str]) -> pd.DataFrame:
             "family": pd.Series([found.family for found in classes], dtype=object),
         }
     )
-
-
-def report_other(names: Sequence[str], durations: Sequence[float]) -> pd.DataFrame:
-    """What no rule classifies, and how much time it takes.
-
-    Args:
-        names: name of each device activity.
-        durations: duration of each device activity, in any unit.
-
-    Returns:
-        One row per operation of family ``other``, the longest first: ``op``, an example
-        ``name``, ``count``, ``total`` in the unit of the durations, ``share`` of all time.
-    """
-    frame = pd.DataFrame({"name": list(names), "duration": list(durations)})
-    whole = float(frame["duration"].sum())
-    classes = [classify(name) for name in frame["name"]]
-    frame["op"] = [found.op for found in classes]
-    other = frame.loc[pd.Series([found.family == OTHER for found in classes], dtype=bool)]
-    table = (
-        other.groupby("op", sort=True)
-        .agg(name=("name", "first"), count=("duration", "size"), total=("duration", "sum"))
-        .reset_index()
-        .sort_values(["total", "op"], ascending=[False, True], ignore_index=True)
-    )
-    table["share"] = table["total"] / whole if whole else 0.0
-    return table
 
 
 def short_label(op: str) -> str:

@@ -13,30 +13,14 @@ from perfetto_autoviz.steps.ops import (
     RULES,
     classify,
     classify_names,
-    report_other,
     short_label,
 )
 from perfetto_autoviz.steps.ops.rules import family_of
 
 
-def test_report_other_gives_shares_of_all_time() -> None:
-    table = report_other(
-        ["a_kernel", "sage_fwd", "b_kernel", "a_kernel"],
-        [1.0, 6.0, 2.0, 1.0],
-    )
-    assert table["op"].tolist() == ["a_kernel", "b_kernel"]
-    assert table["count"].tolist() == [2, 1]
-    assert table["total"].tolist() == [2.0, 2.0]
-    assert table["share"].tolist() == [0.2, 0.2]
-    assert table["name"].tolist() == ["a_kernel", "b_kernel"]
-
-
 def test_empty_input() -> None:
     assert classify_names([]).empty
     assert list(classify_names([]).columns) == ["name", "op", "family"]
-    table = report_other([], [])
-    assert table.empty
-    assert {"op", "name", "count", "total", "share"} == set(table.columns)
 
 
 def test_frames_hold_plain_strings() -> None:
