@@ -93,12 +93,6 @@ class OneFileServer(Closing):
         self._thread.join()
 
 
-def serve_once(path: Path, port: int = UI_PORT, timeout: float | None = None) -> bool:
-    """Serves a file until it was read completely once; see `OneFileServer`."""
-    with OneFileServer(path, port) as server:
-        return server.wait(timeout)
-
-
 class _Server(ThreadingHTTPServer):
     # A second program on the port must fail, not take turns with this one. Where the system
     # isn't POSIX, reusing an address means just that.

@@ -234,11 +234,6 @@ GPUS: Mapping[str, Gpu] = {
 _RESOURCES = ("grid", "block", "regs", "smem", "occupancy", "bytes")
 
 
-def model_names() -> list[str]:
-    """Names of the measured models, in the order of the table."""
-    return list(_table())
-
-
 @cache
 def load_model(name: str) -> Model:
     """A measured model by name.

@@ -8,7 +8,6 @@ and older releases refuse the flag that marks a name as UTF-8.
 from __future__ import annotations
 
 import contextlib
-import zipfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
@@ -104,25 +103,6 @@ def write_enriched(
     """Writes an enriched trace at once; arguments and errors as of `EnrichedWriter`."""
     with EnrichedWriter(out, member_name, capture, already_compressed=already_compressed) as writer:
         writer.finish(annotations)
-
-
-def read_enriched(path: Path) -> tuple[str, bytes]:
-    """Reads what an enriched trace adds to its capture.
-
-    Returns:
-        The name of the capture's member, and the annotation tracks.
-
-    Raises:
-        CaptureError: the file is no enriched trace, or is damaged.
-    """
-    try:
-        with ZipFile(path) as archive:
-            names = archive.namelist()
-            if len(names) != 2 or names[1] != ANNOTATIONS_MEMBER:
-                raise CaptureError(f"{path} is no enriched trace: make one with autoviz annotate")
-            return names[0], archive.read(ANNOTATIONS_MEMBER)
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise CaptureError(f"{path} is no whole zip file: make it again ({error})") from error
 
 
 def safe_member_name(name: str) -> str:

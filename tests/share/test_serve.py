@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from perfetto_autoviz.errors import UsageError
-from perfetto_autoviz.share.serve import OneFileServer, serve_once
+from perfetto_autoviz.share.serve import OneFileServer
 
 CONTENT = bytes(range(256)) * 40_000  # 10 MB: more than the system's buffers take
 NAME = "my trace – é.zip"
@@ -143,35 +142,14 @@ def test_a_port_is_free_again_at_once(file: Path) -> None:
 
 def test_no_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there's no file"):
-        serve_once(tmp_path / "none.zip", port=0)
+        OneFileServer(tmp_path / "none.zip", port=0)
 
 
 def test_the_wait_ends_at_its_timeout(file: Path) -> None:
     started = time.monotonic()
-    assert serve_once(file, port=0, timeout=0.1) is False
+    with OneFileServer(file, port=0) as server:
+        assert server.wait(timeout=0.1) is False
     assert time.monotonic() - started < 5
-
-
-def test_serve_once_says_that_it_was_read(file: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    answers: list[bool] = []
-    thread = threading.Thread(target=lambda: answers.append(serve_once(file, port, timeout=20)))
-    thread.start()
-    body = b""
-    for _ in range(100):
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-            connection.request("GET", f"/{quote(NAME)}")
-            body = connection.getresponse().read()
-            connection.close()
-            break
-        except ConnectionRefusedError:
-            time.sleep(0.05)
-    thread.join(20)
-    assert body == CONTENT
-    assert answers == [True]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT as a terminal does")
