@@ -7,9 +7,9 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     Progress,
@@ -18,7 +18,10 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.segment import Segment
 from rich.text import Text
+
+from perfetto_autoviz.reports.text import visible
 
 # A pipe has no width: nothing is wrapped or cut there.
 _PIPE_WIDTH = 100_000
@@ -29,12 +32,26 @@ Report = Callable[[str, int, int], None]
 """What is being done, how much of it is done, and how much there is (0 if unknown)."""
 
 
+class _Screen(Console):
+    """A console that no text can steer: names, and errors about them, come from captures."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                lines = "\n".join(map(visible, segment.text.split("\n")))
+                yield Segment(lines, segment.style)
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console on standard output or standard error; plain text where colour isn't wanted."""
     stream = sys.stderr if stderr else sys.stdout
     terminal = stream.isatty()
     plain = bool(os.environ.get("NO_COLOR")) or not terminal
-    return Console(
+    return _Screen(
         file=stream,
         color_system=None if plain else "auto",
         width=None if terminal else _PIPE_WIDTH,

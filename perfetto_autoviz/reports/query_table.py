@@ -10,6 +10,8 @@ from typing import Any
 import pandas as pd
 from rich.cells import cell_len, set_cell_size
 
+from perfetto_autoviz.reports.text import visible
+
 _GAP = "  "
 _NULL = ""
 _DIGITS = 6
@@ -90,22 +92,13 @@ def _cell(value: Any) -> str:
         return _NULL
     if isinstance(value, float):
         return f"{value:.{_DIGITS}g}" if abs(value) < 10**_DIGITS else f"{value:.1f}"
-    return _visible(str(value))
+    return visible(str(value))
 
 
 def _shortened(cell: str) -> str:
     if cell_len(cell) <= _LONGEST_CELL:
         return cell
     return set_cell_size(cell, _LONGEST_CELL - 1) + "…"
-
-
-def _visible(text: str) -> str:
-    """Text on one line, without what would steer the terminal."""
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
 
 
 def _plain(value: Any) -> Any:

@@ -7,13 +7,6 @@ from collections.abc import Iterable, Sequence
 _NS_PER_UNIT = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _BYTES_PER_UNIT = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
-_UNSEEN = dict.fromkeys(
-    # Control characters, and what reverses or hides text: a name could pretend to be another.
-    [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F),
-     *range(0x2060, 0x2070), 0xFEFF],
-    "\N{REPLACEMENT CHARACTER}",
-)  # fmt: skip
-
 # A share this small would read as 0.0 %, one this large as 100.0 %.
 _SMALLEST_SHARE = 0.0005
 
@@ -67,5 +60,14 @@ def listed(things: Iterable[str], most: int, separator: str = ", ") -> str:
 
 
 def visible(text: str) -> str:
-    """A name as it may be shown: without what steers a terminal or turns text around."""
-    return text.translate(_UNSEEN)
+    """A name as it may be shown: what would steer a terminal or turn text around, as its code.
+
+    Names come from captures; ESC [ 2 J, for instance, clears a screen.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _code(char) for char in text)
+
+
+def _code(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")

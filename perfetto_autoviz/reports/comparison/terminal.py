@@ -20,7 +20,7 @@ from perfetto_autoviz.reports.comparison.words import (
     signed,
     sure_words,
 )
-from perfetto_autoviz.reports.text import plural, share, visible
+from perfetto_autoviz.reports.text import plural, share
 from perfetto_autoviz.steps.compare import KEYS
 
 _COLOURS = {"slower": "red", "faster": "green"}
@@ -52,7 +52,7 @@ def _build(name: str, info: BuildInfo, patterns: int) -> Text:
         f"{inside} of them in {plural(patterns, 'pattern')}",
     ]
     known = " · ".join(fact for fact in facts if fact)
-    return Text.assemble((f"{name}  {visible(info.label)}", "bold"), f"  {known}")
+    return Text.assemble((f"{name}  {info.label}", "bold"), f"  {known}")
 
 
 def _matches(pairs: Sequence[PairComparison]) -> Table:
