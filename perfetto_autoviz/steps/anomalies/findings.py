@@ -132,6 +132,8 @@ def find(
         for pattern in runs.names:
             own = run_sets(runs, context, groups, found.baseline, pattern)
             model = (models or {}).get(own.matrix.ops) if models else _trained(own, seed)
+            if model is not None:
+                own = own.measured(model.across)
             judged[pattern] = Judged(own, model, judge(model, own) if model else None)
     anomalies = [
         anomaly

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ class Kernels:
         dur: duration in ns.
         stream_end: latest end in ns of what started earlier on its stream; ``NO_END`` for the
             first on a stream.
+        device_end: the same of what started earlier on any stream of its device.
         op: code of its operation.
         ops: the operations by code.
         start: by rank, where its activities start.
@@ -40,6 +41,7 @@ class Kernels:
     ts: Ints
     dur: Ints
     stream_end: Ints
+    device_end: Ints
     op: Ints
     ops: NDArray[np.object_]
     start: Mapping[int, int]
@@ -64,7 +66,8 @@ def read_kernels(ranks: Mapping[int, Frames]) -> Kernels:
         seq=np.concatenate([np.arange(size) for size in sizes]).astype(np.int64),
         ts=_joined(frames, "ts"),
         dur=_joined(frames, "dur"),
-        stream_end=np.concatenate([_stream_ends(frame) for frame in frames.values()]),
+        stream_end=_ends(frames, ("device", "stream")),
+        device_end=_ends(frames, ("device",)),
         op=op.astype(np.int64),
         ops=np.asarray(ops, object),
         start={rank: int(start) for rank, start in zip(frames, starts, strict=False)},
@@ -75,19 +78,22 @@ def _joined(frames: Mapping[int, pd.DataFrame], column: str) -> Ints:
     return np.concatenate([frame[column].to_numpy(np.int64) for frame in frames.values()])
 
 
-def _stream_ends(kernels: pd.DataFrame) -> Ints:
-    """Latest end before each activity on its stream, in the order of the frame."""
+def _ends(frames: Mapping[int, pd.DataFrame], place: Sequence[str]) -> Ints:
+    return np.concatenate([_ends_before(frame, place) for frame in frames.values()])
+
+
+def _ends_before(kernels: pd.DataFrame, place: Sequence[str]) -> Ints:
+    """Latest end before each activity in its place, in the order of the frame."""
     if not len(kernels):
         return np.empty(0, np.int64)
-    device, stream = ints(kernels["device"]), ints(kernels["stream"])
-    # Stable: within a stream the order stays that of the start.
-    order = np.lexsort((stream, device))
-    device, stream = device[order], stream[order]
+    places = [ints(kernels[name]) for name in place]
+    # Stable: within a place the order stays that of the start.
+    order = np.lexsort(places[::-1])
     new = np.ones(len(order), bool)
-    new[1:] = (device[1:] != device[:-1]) | (stream[1:] != stream[:-1])
+    new[1:] = np.any([own[order][1:] != own[order][:-1] for own in places], axis=0)
     ts = kernels["ts"].to_numpy(np.int64)
     end = (ts + kernels["dur"].to_numpy(np.int64))[order] - ts[0]
-    # Streams are laid out one after the other on one axis, so that one running maximum
+    # Places are laid out one after the other on one axis, so that one running maximum
     # serves all of them.
     shift = (np.cumsum(new) - 1) * (int(end.max()) + 1)
     before = np.empty_like(end)

@@ -51,13 +51,17 @@ WIDER = 2.0
 FINEST = 0.01
 """Least spread of log1p(µs): 1 % of a long time, 10 ns of a short one, about a clock's tick."""
 
-TOLERANCE = 0.05
-"""Least unit of the standardised error, in log1p(µs): 5 % of a long time, 50 ns of a short one.
-Without it, the rare outliers of very steady kernels would take all of the false positive rate."""
+TOLERANCE = 0.15
+"""Share of a run time by which kernels may differ before that counts in full. Without it, the rare
+outliers of very steady kernels would take all of the false positive rate, and noisy ones, as copies
+and collectives, would have to take many times as long to be found."""
 
-INPUT_LIMIT = 8.0
+IDLE_TOLERANCE = 0.05
+"""The same of idle times, in log1p(µs): 5 % of a long one, 50 ns of a short one."""
+
+INPUT_LIMIT = 2.0
 """Spreads beyond which the network's input is cut off, so that it can't learn to pass on what
-it should not know."""
+it should not know: at 8 it passed on half of a spike in the noisiest kernels of a layer of 50."""
 
 DRIFT_LIMIT = 3.0
 """Spreads beyond which a kernel counts no more towards the drift of its run: one extreme
@@ -66,7 +70,7 @@ kernel is no drift."""
 TAIL = 0.1
 """Share of training runs beyond the point from which a score's tail is taken as exponential."""
 
-HANDICAP = 1.5
+HANDICAP = 3.0
 """Nats that the drift needs more than the largest error to count as equally surprising: it
 stands out far where there is any, and should take little of the false positive rate. The error
 is the largest of all positions, and needs most of it."""
@@ -80,3 +84,7 @@ LATE_SIGMAS = 4.0
 
 LATE_SHARE = 0.05
 """Of the usual work of a run, less than which is no lateness worth telling."""
+
+STEADIER = 0.5
+"""Of the spread of the idle time on an activity's own stream, below which that of the idle time
+on the whole device must be for it to be taken instead."""

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from perfetto_autoviz.steps.anomalies.runs import Bools
+Bools = NDArray[np.bool_]
 
 MAD_TO_SIGMA = 1.4826
 """Standard deviation of a normal distribution in units of its median absolute deviation."""

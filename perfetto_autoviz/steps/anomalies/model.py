@@ -61,6 +61,7 @@ class Model:
 
     Attributes:
         ops: operations of the pattern it was trained on.
+        across: how idle times were measured, see `RunMatrix`.
         scaling: medians and spreads.
         weights: of the network.
         cells: by name; those with enough training runs.
@@ -68,6 +69,7 @@ class Model:
     """
 
     ops: tuple[str, ...]
+    across: Bools
     scaling: Scaling
     weights: Mapping[str, Singles]
     cells: Mapping[str, Cell]
@@ -148,6 +150,7 @@ def fit_model(runs: RunSet, train: Ints, seed: int = 0) -> Model | None:
     cells = {name: _cell(runs, scaled, error, train, name) for name in enough}
     return Model(
         runs.matrix.ops,
+        runs.matrix.across,
         scaling,
         weights,
         {name: cell for name, cell in cells.items() if cell is not None},

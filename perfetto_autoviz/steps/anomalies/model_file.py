@@ -24,7 +24,7 @@ from perfetto_autoviz.steps.anomalies.thresholds import Tail, Threshold
 from perfetto_autoviz.wholefile import whole_file
 
 FORMAT = "autoviz-anomaly-models"
-VERSION = 1
+VERSION = 2
 """Raised when a file of before can't be read any more."""
 
 _HEADER = "header"
@@ -81,6 +81,7 @@ def _header(path: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 def _entry(model: Model, at: str, arrays: Arrays) -> dict[str, Any]:
     """Header of a model; its arrays are added below a prefix."""
     arrays.update({f"{at}weights/{name}": value for name, value in model.weights.items()})
+    arrays[f"{at}across"] = model.across
     scaling = model.scaling
     groups, cells = list(scaling.medians), list(scaling.spread)
     for number, name in enumerate(groups):
@@ -133,6 +134,7 @@ def _model(entry: Mapping[str, Any], get: Get) -> Model:
     )
     return Model(
         ops=tuple(entry["ops"]),
+        across=get(f"{at}across"),
         scaling=scaling,
         weights={name: get(f"{at}weights/{name}") for name in entry["weights"]},
         cells={name: _cell(cell, get) for name, cell in entry["cells"].items()},

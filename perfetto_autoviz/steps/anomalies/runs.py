@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from perfetto_autoviz.relations import PATTERN, PATTERN_POSITION, PATTERN_RUN, PATTERN_SEGMENT
 from perfetto_autoviz.steps.anomalies.kernels import ACTIVITY, NO_END, Kernels, read_kernels
+from perfetto_autoviz.steps.anomalies.limits import STEADIER
+from perfetto_autoviz.steps.anomalies.medians import median
 from perfetto_autoviz.steps.anomalies.nesting import Nesting, lay_out_runs
 from perfetto_autoviz.steps.anomalies.places import (
     SWAPPED,
@@ -24,6 +26,7 @@ from perfetto_autoviz.steps.keys import KEY_COLUMNS
 from perfetto_autoviz.steps.step import Frames, Read
 
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 READS = (
     Read(ACTIVITY, (*KEY_COLUMNS, "device", "stream", "op")),
@@ -64,6 +67,8 @@ class RunMatrix:
             of a step.
         extra_run: row of each activity that has no position, shape ``(extras,)``.
         extra_kernel: index of that activity, shape ``(extras,)``.
+        across: where the idle time is that since the latest end on any stream of the device, as
+            what runs there waits for another stream; shape ``(positions,)``.
         kernels: the activities of all ranks.
     """
 
@@ -81,6 +86,7 @@ class RunMatrix:
     swapped: Bools
     extra_run: Ints
     extra_kernel: Ints
+    across: Bools
     kernels: Kernels
 
     def __len__(self) -> int:
@@ -107,17 +113,23 @@ class RunMatrix:
         first = np.zeros_like(self.ran)
         if first.shape[1]:
             first[np.arange(len(self)), np.argmin(start, axis=1)] = True
-        before = self.kernels.stream_end[self.kernel] != NO_END
-        return np.asarray(self.ran & ~first & before, bool)
+        return np.asarray(self.ran & ~first & (self._end_before != NO_END), bool)
+
+    @cached_property
+    def _end_before(self) -> Ints:
+        """The end in ns that each activity's idle time starts at."""
+        end = self.kernels.stream_end[self.kernel]
+        end[:, self.across] = self.kernels.device_end[self.kernel[:, self.across]]
+        return end
 
     @cached_property
     def gap(self) -> Ints:
         """Time in ns between the latest end on its stream and the start of each activity.
 
-        Negative where they overlap. What lies before the run is left out; 0 where
-        ``has_idle`` is False.
+        Where ``across`` is True, the latest end on the device. Negative where they overlap. What
+        lies before the run is left out; 0 where ``has_idle`` is False.
         """
-        end = np.maximum(self.kernels.stream_end[self.kernel], self.ts[:, None])
+        end = np.maximum(self._end_before, self.ts[:, None])
         return np.where(self.has_idle, self.kernels.ts[self.kernel] - end, 0)
 
     @property
@@ -151,6 +163,7 @@ class RunMatrix:
             self.swapped[chosen],
             row_of[self.extra_run[kept]],
             self.extra_kernel[kept],
+            self.across,
             self.kernels,
         )
 
@@ -230,7 +243,7 @@ class AllRuns:
             extra_kernel.append(members.activity[mine[~placed]])
         ordinal = self._nesting.ordinal[own]
         swapped &= ~usual_others(kernel, swapped, ordinal, self.kernels.op)
-        return RunMatrix(
+        matrix = RunMatrix(
             pattern=pattern,
             name=self.names[pattern],
             level=self.levels[pattern],
@@ -245,8 +258,37 @@ class AllRuns:
             swapped=swapped,
             extra_run=np.concatenate(extra_run),
             extra_kernel=np.concatenate(extra_kernel),
+            across=np.zeros(layout.size, bool),
             kernels=self.kernels,
         )
+        return replace(matrix, across=_waits_across(matrix))
+
+
+def _waits_across(matrix: RunMatrix) -> Bools:
+    """Positions whose start follows what ends on another stream.
+
+    There the idle time on the own stream is as long as the work of the other one, and says
+    little of a late start; that on the device is much steadier.
+    """
+    across = np.zeros(len(matrix.ops), bool)
+    kernels, ran = matrix.kernels, matrix.ran
+    other = kernels.stream_end != kernels.device_end
+    several = np.flatnonzero((other[matrix.kernel] & ran).any(axis=0))
+    if not len(several):
+        return across
+    everywhere = replace(matrix, across=np.ones(len(across), bool))
+    there = (matrix.has_idle & everywhere.has_idle)[:, several]
+    own, device = (
+        _middle_and_spread(one.gap[:, several].astype(np.float64), there)
+        for one in (matrix, everywhere)
+    )
+    across[several] = (device[0] >= 0) & (device[1] < STEADIER * own[1])
+    return across
+
+
+def _middle_and_spread(gap: NDArray[np.float64], there: Bools) -> tuple[Floats, Floats]:
+    middle = median(gap, there)
+    return middle, median(np.abs(gap - middle), there)
 
 
 def read_runs(ranks: Mapping[int, Frames]) -> AllRuns:

@@ -165,6 +165,9 @@ def _normal(runs: RunSet, medians: dict[str, Singles]) -> tuple[Singles, Bools]:
     for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         rows = order[start:stop]
         reference = rows[runs.normal[rows]]
+        # A step of which most runs are beyond the bounds has another load than its group.
+        if len(reference) < max(LEAST_SIBLINGS, len(rows) / 2):
+            reference = rows
         if runs.step[rows[0]] >= 0 and len(reference) >= LEAST_SIBLINGS:
             normal[rows] = median(runs.values[reference], runs.there[reference])
             known[rows] = True

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perfetto_autoviz.steps.anomalies.limits import DRIFT_LIMIT, TOLERANCE
+from perfetto_autoviz.steps.anomalies.limits import DRIFT_LIMIT, IDLE_TOLERANCE, TOLERANCE
 from perfetto_autoviz.steps.anomalies.runs import RunMatrix
 from perfetto_autoviz.steps.anomalies.scaling import Scaled, robust_spread
 from perfetto_autoviz.steps.anomalies.values import RunSet, Singles
@@ -89,13 +89,29 @@ def fit_usual(runs: RunSet, scaled: Scaled, error: Singles) -> Usual:
 
 def score(usual: Usual, runs: RunSet, scaled: Scaled, error: Singles) -> Scores:
     """Scores the runs of one cell; arguments as of `fit_usual`."""
-    # A unit below the tolerance would make much of what is little.
-    unit = np.maximum(usual.error_spread, TOLERANCE / scaled.spread)
+    # Without the tolerance, the unit would make much of what is little.
+    unit = np.hypot(usual.error_spread, _tolerance(scaled.normal) / scaled.spread)
     standard = np.where(scaled.there, error / unit, 0).astype(np.float32)
     drift = raw_drift(scaled) / usual.drift_spread
     largest = np.abs(standard).reshape(len(standard), -1).max(axis=1, initial=0)
     table = np.stack([largest, np.abs(drift), sequence_scores(usual, runs)], axis=1)
     return Scores(table.astype(np.float64), drift, standard)
+
+
+def _tolerance(normal: Singles) -> Singles:
+    """What both channels may differ by, in log1p(µs), shape ``(runs, channels, positions)``."""
+    tolerance = np.full_like(normal, IDLE_TOLERANCE)
+    tolerance[:, 0] = TOLERANCE * _moved(normal[:, 0])
+    return tolerance
+
+
+def _moved(normal: Singles) -> Singles:
+    """How far log1p of a time moves by a small change of the time's log.
+
+    Args:
+        normal: log1p of the time in µs.
+    """
+    return np.asarray(1 - np.exp(-normal), np.float32)
 
 
 def raw_drift(scaled: Scaled) -> Floats:
@@ -106,9 +122,9 @@ def raw_drift(scaled: Scaled) -> Floats:
     """
     there = scaled.there[:, 0]
     z = np.clip(scaled.z[:, 0], -DRIFT_LIMIT, DRIFT_LIMIT)
-    # log1p(time) moves by time / (1 + time) of the factor's log.
-    moved = (1 - np.exp(-scaled.normal[:, 0])) / scaled.spread[:, 0]
-    weight = np.where(there, moved, 0).astype(np.float64)
+    weight = np.where(there, _moved(scaled.normal[:, 0]) / scaled.spread[:, 0], 0).astype(
+        np.float64
+    )
     total = np.sqrt((weight**2).sum(axis=1))
     return np.asarray((weight * z).sum(axis=1) / np.maximum(total, 1e-9), np.float64)
 

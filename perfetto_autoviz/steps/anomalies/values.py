@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,17 @@ class RunSet:
 
     def __len__(self) -> int:
         return len(self.matrix)
+
+    def measured(self, across: Bools) -> RunSet:
+        """The same runs with idle times measured on the device where it says so.
+
+        Args:
+            across: see `RunMatrix`.
+        """
+        if (across == self.matrix.across).all():
+            return self
+        matrix = replace(self.matrix, across=across)
+        return run_set(matrix, self.cell, self.group, self.step, self.normal, self.expected)
 
     def rows(self, which: Ints) -> RunSet:
         """Some of the runs; those of their step that are left out are no siblings any more."""

@@ -34,6 +34,8 @@ class Steps:
         size: requests of each step, or tokens if it is a prefill.
         dropped: step and kernel of those that don't run.
         added: step, kernel and operation of those that run before that kernel, for 7 µs.
+        streams: of operations that run on another stream than most; each still starts after
+            the kernel before it.
     """
 
     ops: Sequence[str]
@@ -43,6 +45,7 @@ class Steps:
     size: Sequence[int] = ()
     dropped: list[tuple[int, int]] = field(default_factory=list)
     added: list[tuple[int, int, str]] = field(default_factory=list)
+    streams: Mapping[str, int] = field(default_factory=dict)
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """What the steps before the search for patterns give, by SQL name."""
@@ -62,7 +65,7 @@ class Steps:
                 activities.append((start, int(self.dur[step, kernel]), op))
                 members.append((step, position))
                 now, position = start + int(self.dur[step, kernel]), position + 1
-        return {**_kernel_frames(activities, members), **self._phases()}
+        return {**_kernel_frames(activities, members, self.streams), **self._phases()}
 
     def _phases(self) -> dict[str, pd.DataFrame]:
         steps = range(len(self.phase))
@@ -82,13 +85,16 @@ class Steps:
 
 
 def _kernel_frames(
-    activities: Sequence[tuple[int, int, str]], members: Sequence[tuple[int, int]]
+    activities: Sequence[tuple[int, int, str]],
+    members: Sequence[tuple[int, int]],
+    streams: Mapping[str, int],
 ) -> dict[str, pd.DataFrame]:
     count = len(activities)
     columns = {
         "ts": [ts for ts, _, _ in activities],
         "dur": [dur for _, dur, _ in activities],
-        **{name: [7] * count for name in ("pid", "tid", "stream")},
+        **{name: [7] * count for name in ("pid", "tid")},
+        "stream": [streams.get(op, 7) for _, _, op in activities],
         "device": [0] * count,
         "correlation": list(range(count)),
     }

@@ -200,7 +200,7 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "old.npz"
     header = '{"format": "autoviz-anomaly-models", "version": 99, "models": []}'
     np.savez(path, header=np.array(header))
-    with pytest.raises(UsageError, match="models of version 99, this reads 1"):
+    with pytest.raises(UsageError, match="models of version 99, this reads"):
         load_models(path)
 
 

@@ -47,6 +47,31 @@ def test_overlap_is_no_idle_time() -> None:
     assert (matrix.overlap[:, up - 1] == 0).all()
 
 
+def test_what_waits_for_another_stream_idles_since_that_ended() -> None:
+    steps = serving(STEPS, LAYERS, seed=8, noise=0.2)
+    steps.streams = {"up": 9}
+    matrix = Prepared.of({0: steps}).sets["P1.1"].matrix
+    assert [op for op, across in zip(matrix.ops, matrix.across, strict=True) if across] == [
+        "up",
+        "down",
+    ]
+    for op in ("up", "down"):
+        wanted = steps.gap[:, place(0, op) :: len(LAYER)][:, :LAYERS]
+        assert (matrix.gap[:, matrix.ops.index(op)] == wanted.ravel()).all()
+
+
+def test_what_runs_beside_another_stream_idles_on_its_own() -> None:
+    steps = serving(STEPS, LAYERS, seed=9)
+    # On a stream of its own it ends before the next kernel there, in the midst of this one.
+    steps.streams = {"gate": 9}
+    steps.gap[:, place(0, "up") :: len(LAYER)] = -2_000
+    matrix = Prepared.of({0: steps}).sets["P1.1"].matrix
+    up, proj = matrix.ops.index("up"), matrix.ops.index("proj")
+    end = matrix.kernels.ts[matrix.kernel[:, proj]] + matrix.kernels.dur[matrix.kernel[:, proj]]
+    assert not matrix.across[up]
+    assert (matrix.gap[:, up] == matrix.kernels.ts[matrix.kernel[:, up]] - end).all()
+
+
 def test_a_missing_kernel_leaves_a_hole_at_its_position() -> None:
     steps = serving(STEPS, LAYERS, seed=5)
     steps.dropped.append((3, place(4, "gate")))

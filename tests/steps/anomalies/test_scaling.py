@@ -87,6 +87,16 @@ def test_steps_under_load_are_compared_within_themselves() -> None:
     assert np.abs(scaled.z[:, 0].mean(axis=1)).max() < 2.5
 
 
+def test_a_step_that_is_longer_than_its_group_is_compared_within_itself() -> None:
+    steps = serving(30, 12, seed=5, noise=0.02)
+    steps.dur[7] = np.rint(3 * steps.dur[7])
+    runs = Prepared.of({0: steps}).sets["P1.1"]
+    own = runs.matrix.number // 12 == 7
+    assert not runs.normal[own].any()
+    scaled = scale(fit_scaling(runs, np.flatnonzero(~own)), runs)
+    assert np.abs(scaled.z[own, 0].mean(axis=1)).max() < 2.5
+
+
 @pytest.mark.parametrize("count", [100, 350, 2_000])
 def test_how_many_may_exceed(count: int) -> None:
     allowed = allowed_exceedances(count)
