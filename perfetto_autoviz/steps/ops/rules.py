@@ -509,13 +509,17 @@ RULES: tuple[Rule, ...] = (
             "lse>(float*, float const*, int, int, int, bool const*, int, bool) => softmax_warp_"
             "forward:log<float>"
         ),
+        (
+            "void at::native::(anonymous namespace)::max_pool_forward_nchw<float, float>(int, fl"
+            "oat const*, long, long, long, int) => max_pool_forward_nchw<float>"
+        ),
         words=(
             "elementwise multi_tensor_apply softmax cub:: rocprim:: thrust:: sort topk scan "
             "arange dropout distribution_ triu_tril tril_triu cumsum where_ lpnorm_cleanup "
             "k_bin_bcast scale_f32 unary_op clamp_position upsample nonzero compute_position "
             "binary_op pointwise"
         ),
-        patterns=(r"(?:^|:)reduce_kernel",),
+        patterns=(r"(?:^|:)reduce_kernel|(?:max|avg|average)_?pool",),
     ),
 )
 
