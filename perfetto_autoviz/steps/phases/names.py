@@ -141,10 +141,11 @@ ATTENTION_ROLES: dict[Role, tuple[NamePattern, ...]] = {
 """Attention kernels that only one of the two kinds of steps runs."""
 
 BLOCK_PER_REQUEST = _pattern(
-    r"ArgMaxOps|kv_indices|alloc_decode|SamplingFrom\w*Prob",
+    r"ArgMaxOps|kv_indices|page_indices|alloc_decode|SamplingFrom\w*Prob",
     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
     "at::native::ArgMaxOps<float>, unsigned int, long, 4, 4> >(int)",
     "create_flashinfer_kv_indices_triton",
+    "_copy_page_indices_kernel",
     "alloc_decode_kernel",
     "void flashinfer::sampling::TopKTopPSamplingFromProbKernel<1024u, float>(float*)",
 )
