@@ -81,7 +81,7 @@ class Tiers:
         self.verdicts.settle(self.drafts, DURATIONS, DURATION_GAP, prefills=False)
         self._by_queries()
         self._by_sizes(self.sizes.size, SHAPES)
-        self._by_attention()
+        self._by_attention(grids)
         self.tokens = self._by_grid(grids)
         self._by_sizes(self.tokens, GRIDS)
         self._by_launches()
@@ -137,7 +137,7 @@ class Tiers:
                 rest & (sizes < SMALLEST_PREFILL), evidence, SIZE_ALONE, prefills=False
             )
 
-    def _by_attention(self) -> None:
+    def _by_attention(self, grids: Callable[[], pd.DataFrame]) -> None:
         """By attention kernels that only one kind of step runs.
 
         Drafts are verified by those of prefill.
@@ -145,23 +145,39 @@ class Tiers:
         counts = device.attention_counts(self.work)
         prefill, decode = counts["prefill"] > 0, counts["decode"] > 0
         self.both = prefill & decode
-        doubted = self._doubted(prefill, decode & ~prefill)
+        doubted = self._doubted(prefill, decode & ~prefill, grids)
         groups = Groups(prefill & ~self._after_draft & ~doubted, decode & ~prefill & ~doubted)
         self._settle(groups, ATTENTION, KERNEL_VARIANT)
 
-    def _doubted(self, prefill: Flags, decode: Flags) -> Flags:
+    def _doubted(self, prefill: Flags, decode: Flags, grids: Callable[[], pd.DataFrame]) -> Flags:
         """Steps of another kind than most that still run the attention kernel of most.
 
-        A build may run one kernel in both kinds of steps. Then launches and loads that part
-        the steps are the better evidence.
+        A build may run one kernel in both kinds of steps. Then launches, loads and grids that
+        part the steps are the better evidence.
         """
         top = self._largest_replayed()
         heavy = ~self._replay & (self._load > top + LOAD_GAP)
         if decode[~self.drafts].all():
-            return heavy | by_gap(self._load, LOAD_GAP, WIDE_LOAD_GAP).prefills
+            apart = by_gap(self._load, LOAD_GAP, WIDE_LOAD_GAP).prefills
+            return heavy | apart | self._crowded(grids)
         if prefill[~self.drafts].all() and heavy.any():
             return self._replay
         return np.zeros(len(decode), bool)
+
+    def _crowded(self, grids: Callable[[], pd.DataFrame]) -> Flags:
+        """Steps whose grids count more tokens than requests, and that take longer for it.
+
+        Blocks are tokens only where in other steps there is one for each request.
+        """
+        known = self._load[~np.isnan(self._load)]
+        if not len(known) or np.ptp(known) <= LOAD_GAP:
+            return np.zeros(len(self.work), bool)
+        requests = device.requests_by_grid(self.work, grids())
+        queries = device.tokens_by_grid(self.work, grids()) / requests
+        usual = self._load[queries == 1]
+        if len(usual) < MIN_OPERATORS:
+            return np.zeros(len(self.work), bool)
+        return (queries >= SIZE_GAP) & (self._load > float(usual.max()) + LOAD_GAP)
 
     def _largest_replayed(self) -> float:
         """The largest load of a step that is replayed from a graph; NaN without any."""

@@ -90,6 +90,21 @@ def test_grids_tell() -> None:
     assert set(found["evidence"]) == {"launch grids"}
 
 
+def test_grids_are_believed_where_all_steps_run_the_kernels_of_decode() -> None:
+    decode = Step(attention=(DECODE_ATTENTION,), blocks=32, rows=32)
+    steps = [decode, decode, decode]
+    # Prompts of all lengths, so that durations have no gap to part them by.
+    for blocks, dur in ((322, 1400), (1700, 3000), (8000, 9000)):
+        steps += [replace(decode, blocks=blocks, dur=dur), decode]
+    assert phases(steps) == ["decode"] * 3 + ["mixed", "decode"] * 3
+    # As many blocks in all steps are those of the device.
+    fixed = [replace(step, blocks=304) for step in steps]
+    assert set(phases(fixed)) == {"decode"}
+    # Steps of more tokens that take no longer are those that a graph is padded for.
+    padded = [replace(step, dur=1000 + place) for place, step in enumerate(steps)]
+    assert set(phases(padded)) == {"decode"}
+
+
 def test_graphs_tell() -> None:
     decode, prefill = Step(graph=True), Step(dur=4000)
     found = judged([decode, prefill, decode])
