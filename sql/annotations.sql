@@ -35,9 +35,13 @@ JOIN _autoviz_track AS track
 WHERE
   -- Everything but the categories that hold nothing but calls and work: some
   -- profilers have categories of their own for ranges that users name.
-  coalesce(slice.category, '') NOT IN (
-    'kernel', 'gpu_memcpy', 'gpu_memset', 'Kernel', 'Memcpy', 'Memset',
-    'cuda_runtime', 'cuda_driver', 'hip_runtime', 'hip_driver', 'Runtime',
-    'cpu_op', 'Operator', 'python_function', 'overhead', 'cuda_sync',
-    'cpu_instant_event')
+  (
+    coalesce(slice.category, '') NOT IN (
+      'kernel', 'gpu_memcpy', 'gpu_memset', 'Kernel', 'Memcpy', 'Memset',
+      'cuda_runtime', 'cuda_driver', 'hip_runtime', 'hip_driver', 'Runtime',
+      'cpu_op', 'Operator', 'python_function', 'overhead', 'cuda_sync',
+      'cpu_instant_event')
+    -- Old profilers record their own steps as operators.
+    OR slice.category = 'Operator' AND slice.name GLOB 'ProfilerStep#*'
+  )
   AND slice.dur >= 0;
