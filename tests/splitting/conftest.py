@@ -11,9 +11,18 @@ import pytest
 from perfetto_autoviz.ingest import find_captures
 from perfetto_autoviz.loading import OpenOptions
 from perfetto_autoviz.opening import open_capture, run_id
+from perfetto_autoviz.session import Session
 from perfetto_autoviz.splitting import SplitOptions, Wanted, split
 
 Cutter = Callable[..., dict[str, Any]]
+
+
+def split_session(session: Session, folder: Path, **wanted: Any) -> list[dict[str, Any]]:
+    """Splits a capture that is open, and returns what the manifest says of the files."""
+    options = SplitOptions(folder, Wanted(**wanted))
+    found = find_captures([session.capture.path])
+    files: list[dict[str, Any]] = split([session], found, options, OpenOptions()).manifest["files"]
+    return files
 
 
 @pytest.fixture

@@ -79,14 +79,25 @@ def test_a_window_holds_what_lies_between_its_steps(cutter: Cutter, tmp_path: Pa
         handmade.activity("without a launch", 1505, 1, 77),
     ]
     capture = handmade.write(tmp_path / "x.json", events)
-    found = _cut(cutter, capture, tmp_path, iterations="1-2")
+    window, middle = cutter(capture, iterations="1-2", middle=True)["files"]
+    found = handmade.read(tmp_path / "cuts" / window["file"])
     between = {"between steps 1 and 2", "sampling", "sampling kernel", "without a launch"}
     step_2 = {"step[DECODE bs=2]", "s2 launch", "s2 kernel", "gpu step 2"}
     assert _names(found) == handmade.OF_STEP_1 | step_2 | between
-    (file,) = cutter(capture, iterations="1-2")["files"]
-    assert file["activities_between_iterations"] == 1  # the orphan runs amid step 2
-    (file,) = cutter(capture, iterations="1")["files"]
-    assert file["counts"]["kernels"] == 3
+    assert window["activities_between_iterations"] == 1  # the orphan runs amid step 2
+    assert middle["counts"]["kernels"] == 3
+
+
+AROUND = "execute_diffusion_1_1024x1024"
+
+
+def test_a_step_inside_another_is_cut_with_what_is_around_it(
+    cutter: Cutter, tmp_path: Path
+) -> None:
+    around = handmade.x(AROUND, "user_annotation", handmade.HOST, handmade.MAIN, 1050, 500)
+    capture = handmade.write(tmp_path / "x.json", [around, *handmade.events()])
+    found = _cut(cutter, capture, tmp_path, iterations="1", level=1)
+    assert _names(found) == handmade.OF_STEP_1 | {AROUND}
 
 
 def test_several_files_in_one_pass(cutter: Cutter, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ import pandas as pd
 import pytest
 
 from perfetto_autoviz.session import Session
-from perfetto_autoviz.synth.truth import read_truth
+from perfetto_autoviz.synth import read_truth, truth_path
 from tests.conftest import ROOT
 from tests.live import bare_engine, open_fresh
-from tests.splitting.conftest import Cutter
+from tests.splitting.conftest import Cutter, split_session
 
 TRACES = ROOT / "traces"
 SYNTHETIC = {
@@ -28,6 +29,48 @@ DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 LAUNCHES = ("cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver")
 
 Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A synthetic capture that is open, and cuts of it.
+
+    Attributes:
+        name: of the capture.
+        path: the capture.
+        session: it, open.
+        each: folder of a file for each iteration and each phase.
+        each_files: what its manifest says of them.
+        windows: folder of windows of several iterations.
+        window_files: what its manifest says of them.
+    """
+
+    name: str
+    path: Path
+    session: Session
+    each: Path
+    each_files: list[dict[str, Any]]
+    windows: Path
+    window_files: list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module", params=SYNTHETIC)
+def example(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Example]:
+    """Each capture, opened once for all tests."""
+    path = SYNTHETIC[request.param]
+    each, windows = (tmp_path_factory.mktemp(name) for name in ("each", "windows"))
+    with open_fresh(path) as session:
+        yield Example(
+            request.param,
+            path,
+            session,
+            each,
+            split_session(session, each, iterations="all", first=True, last=True, phases=True),
+            windows,
+            split_session(session, windows, iterations="4,6-9", steady="all"),
+        )
 
 
 def _events(path: Path) -> list[dict[str, Any]]:
@@ -49,15 +92,10 @@ def _keys(events: list[dict[str, Any]]) -> Counter[Key]:
     return Counter(_key(event) for event in events if event.get("cat") in DEVICE)
 
 
-@pytest.mark.parametrize("name", SYNTHETIC)
-def test_every_iteration_holds_exactly_its_kernels(
-    name: str, cutter: Cutter, tmp_path: Path
-) -> None:
-    capture = SYNTHETIC[name]
-    truth = read_truth(capture.with_name(capture.name.split(".")[0] + ".truth.json.gz"))
+def test_every_iteration_holds_exactly_its_kernels(example: Example) -> None:
+    truth = read_truth(truth_path(example.path))
     kernels = truth.kernels
-    manifest = cutter(capture, iterations="all")
-    files = manifest["files"]
+    files = [file for file in example.each_files if "--iterations all" in file["chosen_by"]]
     real = [each for each in truth.iterations if each.kind == "step"]
     assert len(files) == len(real)
     for file, iteration in zip(files, real, strict=True):
@@ -74,18 +112,17 @@ def test_every_iteration_holds_exactly_its_kernels(
         have = Counter(
             (round(ts * 1000), round(dur * 1000), correlation, what)
             for ts, dur, _, _, correlation, what in _keys(
-                _events(tmp_path / "cuts" / file["file"])
+                _events(example.each / file["file"])
             ).elements()
         )
         assert have == want
         assert file["counts"]["kernels"] + file["counts"]["copies"] == iteration.kernels
 
 
-def _check_closed(original: Path, cut: Path) -> None:
+def _check_closed(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> None:
     """A cut holds events of the capture only, and neither half a launch nor half a flow."""
-    before, after = _events(original), _events(cut)
-    texts = Counter(json.dumps(event, sort_keys=True) for event in before)
-    assert not Counter(json.dumps(event, sort_keys=True) for event in after) - texts
+    texts = Counter(map(repr, before))
+    assert not Counter(map(repr, after)) - texts
     launched = {e["args"]["correlation"] for e in after if e.get("cat") in DEVICE}
     calls = [e for e in after if e.get("cat") in LAUNCHES]
     assert launched <= {e["args"]["correlation"] for e in calls}
@@ -131,37 +168,23 @@ def test_cuts_of_real_captures_are_closed(
     name: str, corpus: Path, cutter: Cutter, tmp_path: Path
 ) -> None:
     capture = corpus / REAL[name]
+    before = _events(capture)
     manifest = cutter(capture, iterations="all")
     union: Counter[Key] = Counter()
     for file in manifest["files"]:
         cut = tmp_path / "cuts" / file["file"]
         assert hashlib.sha256(cut.read_bytes()).hexdigest() == file["sha256"]
-        _check_closed(capture, cut)
-        union += _keys(_events(cut))
+        after = _events(cut)
+        _check_closed(before, after)
+        union += _keys(after)
         (iteration,) = file["iterations"]
-        assert _keys(_events(cut)).total() == iteration["activity_count"]
-    assert union <= _keys(_events(capture))
+        assert _keys(after).total() == iteration["activity_count"]
+    assert union <= _keys(before)
     assert union.total() == sum(f["iterations"][0]["activity_count"] for f in manifest["files"])
 
 
-def test_steps_inside_a_step_are_cut_by_their_level(
-    corpus: Path, cutter: Cutter, tmp_path: Path
-) -> None:
-    folder = "pairs/xdit_flux_1024px_two_attention_backends"
-    capture = corpus / folder / "sage.json.gz"
-    manifest = cutter(capture, iterations="all", level=1)
-    assert len(manifest["files"]) == 4  # denoising steps of one generation
-    for file in manifest["files"]:
-        events = _events(tmp_path / "cuts" / file["file"])
-        texts = [e["name"] for e in events if e.get("cat") == "user_annotation"]
-        # Its own graph and what is around it, but not the graphs beside it.
-        assert sum(text.startswith("## Call CompiledFxGraph") for text in texts) == 1
-        assert any(text.startswith("execute_diffusion") for text in texts)
-
-
-def test_a_plain_trace_processor_reads_all_of_a_cut(cutter: Cutter, tmp_path: Path) -> None:
-    (file,) = cutter(SYNTHETIC["vllm-gptoss20b"], iterations="2-3")["files"]
-    cut = tmp_path / "cuts" / file["file"]
+def test_a_plain_trace_processor_reads_all_of_a_cut(example: Example) -> None:
+    cut = example.windows / example.window_files[1]["file"]
     events = Counter(event["ph"] for event in _events(cut))
     with bare_engine(cut, package=False) as engine:
         loaded = engine.query("SELECT count() AS slices FROM slice")["slices"].iloc[0]
@@ -171,20 +194,36 @@ def test_a_plain_trace_processor_reads_all_of_a_cut(cutter: Cutter, tmp_path: Pa
     assert lost.empty, lost
 
 
-@pytest.mark.parametrize("name", SYNTHETIC)
-def test_a_cut_annotates_to_the_same_result(name: str, cutter: Cutter, tmp_path: Path) -> None:
-    capture = SYNTHETIC[name]
-    manifest = cutter(capture, iterations="4,6-9")
-    with open_fresh(capture) as session:
-        whole = _results(session)
-    for file in manifest["files"]:
+def test_a_cut_annotates_to_the_same_result(example: Example) -> None:
+    """Up to the numbers of steps and runs and the names of patterns, as far as those repeat."""
+    whole = _results(example.session)
+    for file in example.window_files[:2]:
         numbers = [row["number"] for row in file["iterations"]]
-        with open_fresh(tmp_path / "cuts" / file["file"]) as session:
-            cut = _results(session)
+        span = file["ts"], file["ts"] + file["dur"]
+        with open_fresh(example.windows / file["file"]) as session:
+            cut, runs = _results(session), _pattern_runs(session, *span)
+        assert len(runs) > 0
+        pd.testing.assert_frame_equal(runs, _pattern_runs(example.session, *span))
         for relation, frame in cut.items():
             want = whole[relation][whole[relation]["number"].isin(numbers)]
             want = want.assign(number=want["number"] - numbers[0]).reset_index(drop=True)
             pd.testing.assert_frame_equal(frame, want, check_dtype=False, obj=relation)
+
+
+def _pattern_runs(session: Session, start: int, end: int) -> pd.DataFrame:
+    """Runs in a span of patterns that run there at least twice, each with its operations."""
+    runs = session.query(
+        "SELECT pattern_id, ts, dur, device, stream, missing, extra, swapped"
+        f" FROM autoviz_pattern_run WHERE ts >= {start} AND ts + dur <= {end}"
+    )
+    runs = runs[runs.groupby("pattern_id")["ts"].transform("size") > 1]
+    positions = session.query(
+        "SELECT pattern_id, coalesce(op, 'a pattern') AS op FROM autoviz_pattern_position"
+        " ORDER BY pattern_id, position"
+    )
+    sequences = positions.groupby("pattern_id")["op"].agg(tuple).rename("ops")
+    joined = runs.join(sequences, on="pattern_id").drop(columns="pattern_id")
+    return joined.sort_values(["ts", "dur"]).reset_index(drop=True)
 
 
 _QUERIES = {
@@ -218,13 +257,11 @@ def _results(session: Session) -> dict[str, pd.DataFrame]:
     return {name: session.query(sql) for name, sql in _QUERIES.items()}
 
 
-def test_steady_windows_are_those_that_the_relation_states(cutter: Cutter) -> None:
-    capture = SYNTHETIC["vllm-gptoss20b"]
-    with open_fresh(capture) as session:
-        stated = session.query(
-            "SELECT mode, first_number, last_number FROM autoviz_steady_window WHERE level = 0"
-        )
-    files = cutter(capture, steady="all")["files"]
+def test_steady_windows_are_those_that_the_relation_states(example: Example) -> None:
+    stated = example.session.query(
+        "SELECT mode, first_number, last_number FROM autoviz_steady_window WHERE level = 0"
+    )
+    files = [file for file in example.window_files if "--steady" in file["chosen_by"]]
     assert [
         (file["window"], *sorted(row["number"] for row in file["iterations"])) for file in files
     ] == [
@@ -250,11 +287,9 @@ def _listing(folder: Path, files: list[dict[str, Any]]) -> Iterator[dict[str, An
         }
 
 
-@pytest.mark.parametrize("name", SYNTHETIC)
-def test_reference_splits(name: str, refresh: bool, cutter: Cutter, tmp_path: Path) -> None:
-    manifest = cutter(SYNTHETIC[name], iterations="all", first=True, last=True, phases=True)
-    found = list(_listing(tmp_path / "cuts", manifest["files"]))
-    reference = REFERENCES / f"{name}.json"
+def test_reference_splits(example: Example, refresh: bool) -> None:
+    found = list(_listing(example.each, example.each_files))
+    reference = REFERENCES / f"{example.name}.json"
     if refresh:
         reference.parent.mkdir(exist_ok=True)
         reference.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
