@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -32,21 +32,15 @@ GROUP BY iteration.id ORDER BY first
 
 _MEMBERS = "SELECT iteration_id, seq FROM autoviz_iteration_kernel"
 
-_LAYERS = "SELECT count() AS layers FROM autoviz_layer"
-
-
-_WINDOW = """
-SELECT ts, ts + dur AS ends FROM autoviz_steady_window WHERE mode = 'mixed'
-"""
+_WINDOWS = "SELECT mode, ts, ts + dur AS ends FROM autoviz_steady_window"
 
 Span = tuple[int, int]
 
 
-def mixed_window(session: Session) -> Span | None:
-    """Start and end in ns of the mixed window of steady state, None without one."""
-    for ts, ends in session.query(_WINDOW).itertuples(index=False):
-        return int(ts), int(ends)
-    return None
+def steady_windows(session: Session) -> dict[str, Span]:
+    """Start and end in ns of the windows of steady state by mode."""
+    rows = session.query(_WINDOWS).itertuples(index=False)
+    return {str(mode): (int(ts), int(ends)) for mode, ts, ends in rows}
 
 
 def overlap(one: Span, other: Span | None) -> float:
@@ -55,6 +49,17 @@ def overlap(one: Span, other: Span | None) -> float:
         return 0.0
     common = max(min(one[1], other[1]) - max(one[0], other[0]), 0)
     return common / (max(one[1], other[1]) - min(one[0], other[0]))
+
+
+def innermost_steps(session: Session) -> pd.DataFrame:
+    """The real steps that hold no others: id, evidence, first activity and phase, in order."""
+    return session.query(_STEPS)
+
+
+def at_one_rotation(first: Ints, true: Ints) -> int:
+    """Steps that start as many kernels late as most do; arrays have shape (steps,)."""
+    off = first - true
+    return int((np.abs(off - int(np.median(off))) <= TOLERANCE).sum())
 
 
 @dataclass(frozen=True)
@@ -66,21 +71,22 @@ class Verdict:
         true_steps: steps that run kernels.
         found_steps: steps that were found.
         right_steps: of the true ones, those whose boundaries were found.
-        phases: steps whose phase was told and is right in two classes: prefill-bearing or not.
+        right_phases: steps whose phase was told and is right in two classes: prefill-bearing
+            or not.
         wrong_phases: steps whose phase was told and is wrong.
-        layers: layers that were found.
         window: overlap of the mixed window of steady state with that of the annotated
             capture; None if that has none.
+        phases: what was found of each step, in order.
     """
 
     evidence: str
     true_steps: int
     found_steps: int
     right_steps: int
-    phases: int
+    right_phases: int
     wrong_phases: int
-    layers: int
     window: float | None
+    phases: tuple[str, ...] = field(repr=False)
 
 
 def judge(session: Session, truth: Truth, *, rotated: bool, window: Span | None = None) -> Verdict:
@@ -92,13 +98,14 @@ def judge(session: Session, truth: Truth, *, rotated: bool, window: Span | None 
         rotated: whether all boundaries may be off by one number of kernels.
         window: the mixed window of the annotated capture.
     """
-    found = session.query(_STEPS)
+    found = innermost_steps(session)
     owner, steps = _true_steps(truth)
     right, told, wrong = 0, 0, 0
     if len(found) == len(steps):
         true = [np.flatnonzero(owner == step.index) for step in steps]
         if rotated:
-            right = _at_one_rotation(found["first"].to_numpy(np.int64), true)
+            first = np.array([kernels[0] for kernels in true])
+            right = at_one_rotation(found["first"].to_numpy(np.int64), first)
         else:
             members = session.query(_MEMBERS).groupby("iteration_id")["seq"]
             right = _of_the_same_kernels([members.get_group(i) for i in found["id"]], true)
@@ -108,10 +115,10 @@ def judge(session: Session, truth: Truth, *, rotated: bool, window: Span | None 
         true_steps=len(steps),
         found_steps=len(found),
         right_steps=right,
-        phases=told - wrong,
+        right_phases=told - wrong,
         wrong_phases=wrong,
-        layers=int(session.query(_LAYERS)["layers"].iloc[0]),
-        window=None if window is None else overlap(window, mixed_window(session)),
+        window=window and overlap(window, steady_windows(session).get("mixed")),
+        phases=tuple(map(str, found["phase"])),
     )
 
 
@@ -125,12 +132,6 @@ def _true_steps(truth: Truth) -> tuple[Ints, list[TrueIteration]]:
         if step.kind in ("step", "dummy") and (owner == step.index).any()
     ]
     return owner, sorted(steps, key=lambda step: int(np.argmax(owner == step.index)))
-
-
-def _at_one_rotation(first: Ints, true: list[Ints]) -> int:
-    """Steps that start as many kernels late as most do."""
-    off = first - np.array([kernels[0] for kernels in true])
-    return int((np.abs(off - int(np.median(off))) <= TOLERANCE).sum())
 
 
 def _of_the_same_kernels(found: list[pd.Series[int]], true: list[Ints]) -> int:

@@ -57,12 +57,19 @@ LOADS: Mapping[str, Arrivals] = {
     ),
 }
 
+DEVELOPED = 7_000
+"""Seed of the first scenario while the steps were developed."""
+
 RANKS = (1, 1, 2, 1, 1, 4, 1, 1, 1, 8)
 """Ranks of the scenarios in turn."""
 
 
-def strip_scenarios() -> Iterator[tuple[str, ScenarioSpec]]:
-    """Each scenario with the name of its cell, e.g. ``vllm graph dense ramp``."""
+def strip_scenarios(seed: int = DEVELOPED) -> Iterator[tuple[str, ScenarioSpec]]:
+    """Each scenario with the name of its cell, e.g. ``vllm graph dense ramp``.
+
+    Args:
+        seed: of the first one; the next one has the next.
+    """
     cells = product(DIALECTS, LAUNCHES, FAMILIES)
     for number, (framework, launch, family) in enumerate(cells):
         if FAMILIES[family].speculative and framework in ("vllm", "trtllm"):
@@ -71,7 +78,8 @@ def strip_scenarios() -> Iterator[tuple[str, ScenarioSpec]]:
         name = f"{framework} {launch} {family} {load}"
         spec = _scenario(number, framework, launch, FAMILIES[family], LOADS[load])
         # Where all steps are of one kind, only their kernels can tell which.
-        yield name, replace(spec, kernels_by_kind=number % 3 > 0 or load != "ramp")
+        by_kind = number % 3 > 0 or load != "ramp"
+        yield name, replace(spec, seed=seed + number, kernels_by_kind=by_kind)
 
 
 def _scenario(
@@ -87,7 +95,6 @@ def _scenario(
         dialect=dialects[number % len(dialects)],
         steps=STEPS,
         ranks=RANKS[number % len(RANKS)],
-        seed=7_000 + number,
         arrivals=load,
         decode=launch,
         prefill="eager" if launch == "graph" else launch,
