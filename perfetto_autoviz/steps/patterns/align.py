@@ -57,7 +57,8 @@ def align(word: Index, window: Index, expected: int, costs: EditCosts) -> Alignm
     Args:
         word: symbols of the loop.
         window: symbols in which it is looked for.
-        expected: where it would end; of several equally good ends the nearest one is taken.
+        expected: where it would end; of several equally good ends the nearest one is taken of
+            those after which the word may start again.
         costs: what edits cost.
     """
     out = costs.of(word)
@@ -70,6 +71,8 @@ def align(word: Index, window: Index, expected: int, costs: EditCosts) -> Alignm
         # An extra item adds its cost to its left neighbour: a running minimum along the row.
         table[row] = np.minimum.accumulate(best - ahead) + ahead
     ends = np.flatnonzero(table[-1] == table[-1].min())
+    again = ends[np.append(window, word[:1])[ends] == word[:1]]
+    ends = again if len(again) else ends
     end = int(ends[np.argmin(np.abs(ends - expected))])
     return _trace(word, table, end, ahead, swaps)
 

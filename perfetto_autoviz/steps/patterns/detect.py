@@ -6,23 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perfetto_autoviz.steps.patterns.gathered import by_stream_again, gather_sides
 from perfetto_autoviz.steps.patterns.kernels import (
     RankKernels,
     gather,
     order_kernels,
     sorted_ranks,
 )
-from perfetto_autoviz.steps.patterns.limits import (
-    ABOUT_AS_MANY,
-    FAR_FEWER,
-    MORE_SEQUENCES,
-    SAMPLE_LENGTH,
-)
-from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, lay_out
+from perfetto_autoviz.steps.patterns.limits import MORE_SEQUENCES, SAMPLE_LENGTH
+from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, PLAIN, lay_out
 from perfetto_autoviz.steps.patterns.loops import Loops, find_loops
-from perfetto_autoviz.steps.patterns.moved import merge_moved
 from perfetto_autoviz.steps.patterns.result import Patterns, Places
-from perfetto_autoviz.steps.patterns.sides import attach_sides
+from perfetto_autoviz.steps.patterns.sides import find_sides
 from perfetto_autoviz.steps.patterns.substrings import count_substrings, ranges
 from perfetto_autoviz.steps.patterns.tables import build_tables
 
@@ -32,7 +27,7 @@ def detect_patterns(ranks: Sequence[RankKernels]) -> Patterns:
 
     All ranks are searched together, so that a loop is the same pattern on each. The devices'
     kernels are read by time and, where several streams take part, stream by stream too;
-    whichever places more kernels without exceptions is kept, by time if both do equally well.
+    whichever explains more of them is kept, by time if both do equally well.
 
     Args:
         ranks: the kernels of each rank, in any order.
@@ -61,19 +56,31 @@ def _better_reading(ranks: Sequence[RankKernels]) -> tuple[bool, Loops]:
         for by_stream in (False, True)
     )
     if stream > MORE_SEQUENCES * device:
-        return False, merge_moved(find_loops(order_kernels(ranks, by_stream=False)))
-    apart = merge_moved(_find_by_stream(ranks))
+        return False, find_loops(order_kernels(ranks, by_stream=False))
+    apart = _find_by_stream(ranks)
     if device > MORE_SEQUENCES * stream:
         return True, apart
-    loops = merge_moved(find_loops(order_kernels(ranks, by_stream=False)))
-    return (True, apart) if _is_better(apart, loops) else (False, loops)
+    loops = find_loops(order_kernels(ranks, by_stream=False))
+    return (True, apart) if _explained(apart) > _explained(loops) else (False, loops)
 
 
 def _find_by_stream(ranks: Sequence[RankKernels]) -> Loops:
     order = order_kernels(ranks, by_stream=True)
     loops = find_loops(order)
-    ts, dur = gather([one.ts for one in ranks], order), gather([one.dur for one in ranks], order)
-    return attach_sides(order, ts, dur, loops)
+    beside = find_sides(order, gather([one.ts for one in ranks], order), loops)
+    gathered = gather_sides(order, loops, beside)
+    return by_stream_again(find_loops(gathered.order), gathered)
+
+
+def _explained(loops: Loops) -> int:
+    """Kernels that loops explain: those with a place, less exceptions and the loops themselves.
+
+    What two loops say of the same kernels, as streams interleave so and so, one loop says in half
+    of the positions.
+    """
+    own = loops.segments.kind == PLAIN
+    odd = loops.runs.missing.sum() + loops.runs.extra.sum() + loops.runs.swapped.sum()
+    return int(loops.segments.count[own].sum() - odd) - sum(map(len, loops.words))
 
 
 def kernel_places(patterns: Patterns) -> Places:
@@ -97,21 +104,3 @@ def _streams(one: RankKernels) -> bool:
     """Whether some device has kernels on several streams."""
     _, first, device = np.unique(one.device, return_index=True, return_inverse=True)
     return bool((one.stream != one.stream[first][device]).any())
-
-
-def _is_better(apart: Loops, loops: Loops) -> bool:
-    """Whether streams one by one give loops of more kernels, or as many in far fewer positions.
-
-    Two streams that interleave in a few ways make as many loops of what is one.
-    """
-    placed = _placed(apart), _placed(loops)
-    size = [sum(map(len, one.words)) for one in (apart, loops)]
-    fewer = placed[0] >= ABOUT_AS_MANY * placed[1] and size[0] <= FAR_FEWER * size[1]
-    return fewer or placed[0] > placed[1]
-
-
-def _placed(loops: Loops) -> int:
-    """Kernels that have a place in a loop, less the exceptions."""
-    own = loops.segments.kind == 0
-    odd = loops.runs.missing.sum() + loops.runs.extra.sum() + loops.runs.swapped.sum()
-    return int(loops.segments.count[own].sum() - odd)

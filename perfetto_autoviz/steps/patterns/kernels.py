@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -13,12 +14,16 @@ from perfetto_autoviz.errors import UsageError
 
 Ints = NDArray[np.int64]
 Index = NDArray[np.int32]
+Roles = NDArray[np.int8]
 
 LONGEST_GAP = 2**31 - 1
 """Gaps are only compared with one another; beyond two seconds all are equally long."""
 
 LARGEST = 2**31 - 2
 """Kernels that an ``int32`` index can address."""
+
+LAST_ROLE = 127
+"""Role of all streams beyond a device's 127 busiest."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ class Order:
         gap: ns between a kernel's start and the latest end before it on its track; negative
             where they overlap, 0 for the first, at most ``LONGEST_GAP``.
         hint: 2 where an iteration starts, 1 where a layer starts, else 0.
+        role: 0 on the busiest stream of the device, 1 on the next, …
     """
 
     tracks: tuple[Track, ...]
@@ -97,9 +103,16 @@ class Order:
     op: Index
     gap: Index
     hint: NDArray[np.int8]
+    role: Roles
 
     def __len__(self) -> int:
         return len(self.op)
+
+    @cached_property
+    def mixes_streams(self) -> bool:
+        """Whether some track holds kernels of several streams."""
+        by_time = any(track.stream is None for track in self.tracks)
+        return by_time and bool(self.role.any())
 
     def bounds(self) -> Ints:
         """First kernel of each track and, last, the number of kernels."""
@@ -131,6 +144,7 @@ def order_kernels(ranks: Sequence[RankKernels], *, by_stream: bool) -> Order:
         op=np.empty(size, dtype=np.int32),
         gap=np.zeros(size, dtype=np.int32),
         hint=np.zeros(size, dtype=np.int8),
+        role=np.zeros(size, dtype=np.int8),
     )
     base = 0
     for one in ranks:
@@ -162,6 +176,22 @@ def _fill(order: Order, one: RankKernels, index: Ints, base: int) -> None:
         order.hint[cut][one.layer_start[index]] = 1
     if one.iteration_start is not None:
         order.hint[cut][one.iteration_start[index]] = 2
+    order.role[cut] = _roles(one)[index]
+
+
+def _roles(one: RankKernels) -> Roles:
+    """For each kernel of a rank the place of its stream among its device's, the busiest first."""
+    role = np.zeros(len(one), dtype=np.int8)
+    if not len(one) or np.all(one.stream == one.stream[0]):
+        return role
+    for device in np.unique(one.device).tolist():
+        mine = one.device == device
+        own, code = np.unique(one.stream[mine], return_inverse=True)
+        busy = np.bincount(code, weights=one.dur[mine], minlength=len(own))
+        place = np.empty(len(own), dtype=np.int8)
+        place[np.argsort(-busy, kind="stable")] = np.minimum(np.arange(len(own)), LAST_ROLE)
+        role[mine] = place[code]
+    return role
 
 
 def _fill_gaps(order: Order, one: RankKernels, track: Track, index: Ints) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,7 @@ from perfetto_autoviz.steps.patterns.near import (
 )
 from perfetto_autoviz.steps.patterns.partial import mark_damaged_parts, mark_partial
 from perfetto_autoviz.steps.patterns.regular import release_regular
+from perfetto_autoviz.steps.patterns.reordered import form_of
 from perfetto_autoviz.steps.patterns.rotation import choose_rotation, copy_starts
 from perfetto_autoviz.steps.patterns.stacks import collapse, join_copies
 from perfetto_autoviz.steps.patterns.substrings import (
@@ -62,6 +64,32 @@ class Loops:
     meaning: dict[int, int]
     runs: Runs
     segments: Segments
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A loop of a level, or another order of its kernels.
+
+    Attributes:
+        found: its stretches.
+        phase: where in their period it starts.
+        loop: number of the loop in the level.
+        copy: first item of an exact copy.
+        word: its symbols.
+        places: for each of its items the position in the loop.
+    """
+
+    found: Stretches
+    phase: int
+    loop: int
+    copy: int
+    word: Index
+    places: Ints
+
+    @property
+    def is_main(self) -> bool:
+        """Whether the loop's positions are in this order."""
+        return bool((np.diff(self.places) > 0).all())
 
 
 @dataclass(frozen=True)
@@ -134,36 +162,48 @@ def _mark(
     exact: bool = True,
 ) -> _Level:
     marks = blank(line)
-    kept: list[tuple[Stretches, int]] = []
+    kept: list[_Kept] = []
     for found in choice.loops:
         free = trimmed(found, marks)
         if len(free):
             phase = choose_rotation(free, line, order)
             if not exact:
                 free, phase = typical_copy(line, free, phase), 0
-            _mark_exact(marks, free, phase, len(kept))
-            kept.append((free, phase))
-    copies = [int(copy_starts(found, phase)[0]) for found, phase in kept]
-    sizes = loop_sizes([found for found, _ in kept])
+            kept.append(_as_form(line, free, phase, [one for one in kept if one.is_main]))
+            _mark_exact(marks, kept[-1])
+    main = [one for one in kept if one.is_main]
     enough = _enough(line, nats)
     searches = [
-        Search(line, marks, names, costs, copy, size, enough)
-        for copy, size in zip(copies, sizes, strict=True)
+        Search(line, order, marks, names, costs, one.loop, one.copy, one.places, enough)
+        for one in kept
     ]
     for search in searches:
         mark_near_copies(search, 0)
     _reserve(choice, marks)
     for search in searches:
         release_regular(search, mark_damaged_copies(search))
-    for search, (found, phase) in zip(searches, kept, strict=True):
-        mark_damaged_parts(search, mark_partial(search, found, phase))
+    for search, one in zip(searches, kept, strict=True):
+        mark_damaged_parts(search, mark_partial(search, one.found, one.phase))
     fences = np.flatnonzero(line.symbol < 0)
     for search in searches:
         mark_edges(search, fences)
     marks.loop[marks.loop == RESERVED] = FREE
+    sizes = loop_sizes([one.found for one in main])
     join_copies(line, marks, sizes)
-    words = [line.symbol[copy : copy + size] for copy, size in zip(copies, sizes, strict=True)]
-    return _Level(words, sizes, marks)
+    return _Level([one.word for one in main], sizes, marks)
+
+
+def _as_form(line: Line, found: Stretches, phase: int, main: Sequence[_Kept]) -> _Kept:
+    """What is kept of a loop: a loop of its own, or one of those there are in another order."""
+    period = int(found.period[0])
+    copy = int(copy_starts(found, phase)[0])
+    word = line.symbol[copy : copy + period]
+    for one in main:
+        form = form_of(one.word, word)
+        if form is not None:
+            start = copy_starts(found, phase + form.turn)
+            return _Kept(found, phase + form.turn, one.loop, int(start[0]), word, form.turned())
+    return _Kept(found, phase, len(main), copy, word, np.arange(period))
 
 
 def _enough(line: Line, nats: float) -> float:
@@ -171,15 +211,14 @@ def _enough(line: Line, nats: float) -> float:
     return (math.log(max(len(line), 1)) - math.log(CHANCE)) / nats if nats > 0 else math.inf
 
 
-def _mark_exact(marks: Marks, found: Stretches, phase: int, loop: int) -> None:
-    size = int(found.period[0])
-    starts = copy_starts(found, phase).astype(np.int32)
+def _mark_exact(marks: Marks, kept: _Kept) -> None:
+    starts = copy_starts(kept.found, kept.phase).astype(np.int32)
     # Position by position: an array of all items at once would be larger than the marks.
-    for position in range(size):
-        item = starts + np.int32(position)
-        marks.loop[item] = loop
-        marks.run[item] = starts
-        marks.position[item] = position
+    for item, place in enumerate(kept.places.tolist()):
+        at = starts + np.int32(item)
+        marks.loop[at] = kept.loop
+        marks.run[at] = starts
+        marks.position[at] = place
 
 
 def _reserve(choice: Choice, marks: Marks) -> None:

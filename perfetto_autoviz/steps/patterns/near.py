@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.patterns.align import Alignment, align
 from perfetto_autoviz.steps.patterns.costs import Costs
+from perfetto_autoviz.steps.patterns.kernels import Order
 from perfetto_autoviz.steps.patterns.limits import (
     LARGEST_EDGE,
     LITTLE_DAMAGE,
@@ -19,6 +20,7 @@ from perfetto_autoviz.steps.patterns.limits import (
     allowed_edits,
 )
 from perfetto_autoviz.steps.patterns.line import FREE, Line, Marks
+from perfetto_autoviz.steps.patterns.reordered import Streamed, settle
 
 Ints = NDArray[np.int64]
 Index = NDArray[np.int32]
@@ -56,38 +58,67 @@ class Search:
 
     Attributes:
         line: the sequence.
+        order: its kernels, for their streams.
         marks: where marks are added, on free items only.
         names: names of substrings by length.
         costs: what edits cost.
-        copy: first item of an exact copy of the loop.
-        period: items of the loop.
+        loop: the loop's index in the level.
+        copy: first item of an exact copy of it, or of another order of its kernels.
+        places: for each item of that copy its position in the loop.
         enough: equal items that chance does not explain; a copy beside others needs fewer.
     """
 
     line: Line
+    order: Order
     marks: Marks
     names: dict[int, Index]
     costs: Costs
+    loop: int
     copy: int
-    period: int
+    places: Ints
     enough: float
+    _known: dict[tuple[int, int, bytes, int], Alignment] = field(default_factory=dict)
+
+    @property
+    def period(self) -> int:
+        """Items of the loop."""
+        return len(self.places)
+
+    @property
+    def items(self) -> slice:
+        """The exact copy."""
+        return slice(self.copy, self.copy + self.period)
 
     @property
     def word(self) -> Index:
         """The loop's symbols."""
-        return self.line.symbol[self.copy : self.copy + self.period]
+        return self.line.symbol[self.items]
 
-    @property
-    def loop(self) -> int:
-        """The loop's index in the level."""
-        return int(self.marks.loop[self.copy])
+    def fit(self, word: slice, window: slice, expected: int) -> Alignment:
+        """Fit a part of the loop's exact copy into free items; both are given by items.
+
+        Args:
+            word: the part of the copy.
+            window: the free items.
+            expected: where in the window it would end.
+        """
+        mine, theirs = self._streamed(word), self._streamed(window)
+        key = (word.start, word.stop, theirs.symbol.tobytes(), expected)
+        if key not in self._known:
+            self._known[key] = align(mine.symbol, theirs.symbol, expected, self.costs)
+        found = self._known[key]
+        return settle(mine, theirs, found) if found.odd and self.order.mixes_streams else found
+
+    def _streamed(self, items: slice) -> Streamed:
+        return Streamed(self.line.symbol[items], self.order.role[self.line.first[items]])
 
     def mark(self, begin: int, found: Alignment) -> int:
         """Mark a copy from an item on; returns where it ends."""
         cut = slice(begin, begin + len(found.position))
         self.marks.loop[cut] = self.loop
         self.marks.run[cut] = begin
-        self.marks.position[cut] = found.position
+        known = found.position >= 0
+        self.marks.position[cut] = np.where(known, self.places[found.position], -1)
         self.marks.kind[cut] = found.kind
         return begin + len(found.position)
 
@@ -121,9 +152,7 @@ def mark_near_copies(search: Search, most: int) -> list[NearCopy]:
     if search.period < SMALLEST_TOLERANT:
         return marked
     sites = _sites(search)
-    word = search.word
-    weight = int(search.costs.of(word).sum() * TOLERANCE)
-    known: dict[tuple[bytes, int], Alignment] = {}
+    weight = int(search.costs.of(search.word).sum() * TOLERANCE)
     done = 0
     columns = (sites.low, sites.high, sites.start, sites.stop)
     for low, high, start, stop in zip(*(column.tolist() for column in columns), strict=True):
@@ -131,13 +160,10 @@ def mark_near_copies(search: Search, most: int) -> list[NearCopy]:
         left, right = max(low, start - most), min(high, stop + most)
         if right - left < search.period - most:
             continue
-        window = search.line.symbol[left:right]
         # Where the next copy follows, this one rather ends there than leaves a rest.
         follows = right == high and _touches(search, high - 1, high - 1, -1)
-        key = (window.tobytes(), right - left if follows else stop - left)
-        if key not in known:
-            known[key] = align(word, window, key[1], search.costs)
-        found = known[key]
+        expected = right - left if follows else stop - left
+        found = search.fit(search.items, slice(left, right), expected)
         if found.odd > most or found.edits > max(weight, 1):
             continue
         begin, end = left + found.begin, left + found.end
@@ -185,10 +211,10 @@ def _mark_edge(search: Search, item: int, way: int) -> None:
     taken = np.flatnonzero(near != FREE)
     size = int(taken[0]) if len(taken) else len(near)
     left = item - size if way < 0 else item + 1
-    window = search.line.symbol[left : left + size]
     if not size:
         return
-    found = align(search.word, window, size if way < 0 else search.period, search.costs)
+    window = slice(left, left + size)
+    found = search.fit(search.items, window, size if way < 0 else search.period)
     touches = found.end >= size - most if way < 0 else found.begin <= most
     if touches and found.edits <= PARTIAL * search.costs.of(search.word).sum():
         search.mark(left + found.begin, found)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from perfetto_autoviz.steps.patterns.align import Alignment, align
 from perfetto_autoviz.steps.patterns.limits import (
     PARTIAL,
     SMALLEST_TOLERANT,
@@ -61,7 +60,7 @@ def mark_partial(search: Search, found: Stretches, phase: int) -> list[Part]:
         if np.all(search.marks.loop[cut] == FREE):
             search.marks.loop[cut] = search.loop
             search.marks.run[cut] = item
-            search.marks.position[cut] = np.arange(p, q)
+            search.marks.position[cut] = search.places[p:q]
             marked.append(Part(p, q))
     return marked
 
@@ -75,9 +74,8 @@ def mark_damaged_parts(search: Search, parts: Sequence[Part]) -> None:
     """
     for part, count in Counter(parts).items():
         if count >= STRUCTURAL_REPEATS:
-            known: dict[bytes, Alignment] = {}
             for edge in _edges(search, part):
-                _mark_damaged(search, part, edge, known)
+                _mark_damaged(search, part, edge)
 
 
 def _edges(search: Search, part: Part) -> list[int]:
@@ -85,29 +83,26 @@ def _edges(search: Search, part: Part) -> list[int]:
     copies, marks = find_copies(search.marks), search.marks
     own = copies.loop == search.loop
     if part.start == 0:
-        edges = copies.stop[own & (marks.position[copies.stop - 1] == search.period - 1)]
+        edges = copies.stop[own & (marks.position[copies.stop - 1] == search.places[-1])]
         beyond = np.minimum(edges, len(search.line) - 1)
     else:
-        edges = copies.start[own & (marks.position[copies.start] == 0)]
+        edges = copies.start[own & (marks.position[copies.start] == search.places[0])]
         beyond = np.maximum(edges - 1, 0)
     found: list[int] = edges[marks.loop[beyond] == FREE].tolist()
     return found
 
 
-def _mark_damaged(search: Search, part: Part, edge: int, known: dict[bytes, Alignment]) -> None:
+def _mark_damaged(search: Search, part: Part, edge: int) -> None:
     """Mark a damaged part behind or before an item, if there is one."""
     length, behind = part.stop - part.start, part.start == 0
     most = allowed_edits(length)
     free = _free(search, edge, length + most, behind=behind)
-    window = search.line.symbol[free]
-    if len(window) < length - most:
+    size = free.stop - free.start
+    if size < length - most:
         return
-    key = window.tobytes()
-    if key not in known:
-        word = search.word[part.start : part.stop]
-        known[key] = align(word, window, length if behind else len(window), search.costs)
-    found = known[key]
-    touches = found.begin <= most if behind else found.end >= len(window) - most
+    word = slice(search.copy + part.start, search.copy + part.stop)
+    found = search.fit(word, free, length if behind else size)
+    touches = found.begin <= most if behind else found.end >= size - most
     if found.odd <= most and touches:
         position = np.where(found.position >= 0, found.position + part.start, found.position)
         search.mark(free.start + found.begin, replace(found, position=position))

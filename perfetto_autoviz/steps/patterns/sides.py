@@ -1,14 +1,13 @@
 """Kernels of other streams that recur with a loop: collectives, a shared expert.
 
-Streams are searched one by one where their kernels interleave differently from run to run.
-What a loop's runs find beside them, on less busy streams of their device, then becomes part of
-the loop: its positions follow those of the main stream, stream by stream in order of time.
+Streams are searched one by one, as their kernels interleave differently from run to run. What a
+loop's runs find beside them, on smaller streams of their device, then belongs to these runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +15,16 @@ from numpy.typing import NDArray
 from perfetto_autoviz.steps.patterns.align import align
 from perfetto_autoviz.steps.patterns.costs import Costs
 from perfetto_autoviz.steps.patterns.kernels import Index, Order
-from perfetto_autoviz.steps.patterns.level import Runs, Segments, join_segments, stacked
 from perfetto_autoviz.steps.patterns.limits import (
     LONGEST_WINDOW,
+    OFTEN,
+    PARTIAL,
     SIDE_SHARE,
     TOGETHER,
     WINDOW_BINS,
     allowed_edits,
 )
-from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, PLAIN, SWAPPED
+from perfetto_autoviz.steps.patterns.line import INNER, PLAIN
 from perfetto_autoviz.steps.patterns.loops import Loops
 from perfetto_autoviz.steps.patterns.parting import keep_groups_whole
 from perfetto_autoviz.steps.patterns.substrings import ranges
@@ -33,56 +33,66 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class _Beside:
-    """Kernels beside runs; arrays of shape ``(kernels,)``, by run, stream and time."""
+class Beside:
+    """Kernels beside runs; arrays of shape ``(kernels,)``.
+
+    Attributes:
+        run: the run, a row of the loops' runs.
+        kernel: the kernel in the order.
+    """
 
     run: Ints
     kernel: Ints
-    position: Ints
-    kind: NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class _Recurring:
+    """What recurs beside the runs of a loop: their numbers, the kernels, and how regular it is."""
+
+    run: Ints
+    kernel: Ints
+    regular: int
 
 
 @dataclass
 class _State:
     order: Order
     ts: Ints
-    busy: Ints
     loops: Loops
     owner: Index
     dropped: set[int]
 
 
-def attach_sides(order: Order, ts: Ints, dur: Ints, loops: Loops) -> Loops:
-    """Give loops the kernels that recur beside their runs, inner loops first.
+def find_sides(order: Order, ts: Ints, loops: Loops) -> Beside:
+    """The kernels that recur beside the runs of loops, inner loops first.
 
-    A loop of a side stream whose kernels nearly all go to one of the main stream is given up.
+    A loop of a side stream whose kernels nearly all go to one of the main stream has no such
+    kernels itself.
 
     Args:
         order: the kernels, sorted by stream.
         ts: start of each in ns.
-        dur: duration of each in ns.
         loops: what was found in them.
     """
-    bounds = order.bounds()
-    until = np.concatenate([[0], np.cumsum(dur)])
-    state = _State(order, ts, until[bounds[1:]] - until[bounds[:-1]], loops, _owners(loops), set())
+    state = _State(order, ts, loops, _owners(loops, len(order)), set())
+    found = [Beside(ts[:0], ts[:0])]
     for loop in range(len(loops.words)):
         if loop not in state.dropped:
-            _attach(state, loop)
-    return _without(state.loops, state.dropped)
+            found.append(_attach(state, loop))
+    return Beside(*(np.concatenate([getattr(one, n) for one in found]) for n in ("run", "kernel")))
 
 
-def _owners(loops: Loops) -> Index:
-    """The innermost loop of each kernel, -1 outside all, as far as any loop reaches."""
+def _owners(loops: Loops, kernels: int) -> Index:
+    """The innermost loop of each kernel, -1 outside all."""
     segments, runs = loops.segments, loops.runs
-    owner = np.full(int(runs.stop.max(initial=0)), -1, dtype=np.int32)
+    owner = np.full(kernels, -1, dtype=np.int32)
     own = segments.kind < INNER
     kernel = ranges(segments.first[own], segments.count[own])
     owner[kernel] = np.repeat(runs.loop[segments.run[own]], segments.count[own])
     return owner
 
 
-def _attach(state: _State, loop: int) -> None:
+def _attach(state: _State, loop: int) -> Beside:
     rows = np.flatnonzero(state.loops.runs.loop == loop)
     bounds = state.order.bounds()
     track = np.searchsorted(bounds, state.loops.runs.first[rows], side="right") - 1
@@ -91,40 +101,41 @@ def _attach(state: _State, loop: int) -> None:
     # First with all loops of side streams, then without those that do not go along.
     loose = movable
     while True:
-        word, beside = _steadiest(state, rows, track, sides, loose)
-        given_up, torn = _given_up(state, beside, loose)
+        beside = _steadiest(state, rows, track, sides, loose)
+        given_up, torn = _given_up(state, beside.kernel, loose)
         if not torn:
             break
         loose = loose - torn
-    _add(state, loop, rows, word, beside)
+    state.owner[beside.kernel] = loop
     state.dropped |= given_up
+    return Beside(rows[beside.run], beside.kernel)
 
 
 def _steadiest(
     state: _State, rows: Ints, track: Ints, sides: dict[int, list[int]], loose: set[int]
-) -> tuple[Index, _Beside]:
+) -> _Recurring:
     """What recurs beside runs, parted where they start or where the fewest others do."""
     readings = [
-        _recurring(state, len(rows), _beside(state, rows, track, sides, loose, shifted=shifted))
+        _recurring(state, len(rows), *_beside(state, rows, track, sides, loose, shifted=shifted))
         for shifted in (False, True)
     ]
-    return max(readings, key=lambda reading: _regular(reading[1]))
-
-
-def _regular(beside: _Beside) -> int:
-    return int(np.sum(beside.kind == PLAIN) - np.sum(beside.kind != PLAIN))
+    return max(readings, key=lambda reading: reading.regular)
 
 
 def _side_tracks(state: _State, track: Ints) -> dict[int, list[int]]:
-    """For each track that the loop runs on, the less busy tracks of the same device."""
+    """For each track that the loop runs on, the tracks of the same device with fewer kernels.
+
+    How long they run tells nothing: collectives wait for other ranks.
+    """
     tracks = state.order.tracks
+    sizes = np.diff(state.order.bounds())
     sides: dict[int, list[int]] = {}
     for main in np.unique(track).tolist():
         here = (tracks[main].rank, tracks[main].device)
         sides[main] = [
             number
             for number, one in enumerate(tracks)
-            if (one.rank, one.device) == here and state.busy[number] < state.busy[main]
+            if (one.rank, one.device) == here and sizes[number] < sizes[main]
         ]
     return sides
 
@@ -177,10 +188,7 @@ def _free(state: _State, tracks: Sequence[int], loose: set[int]) -> Ints:
     bounds = state.order.bounds()
     start, stop = bounds[list(tracks)], bounds[np.array(tracks, dtype=np.int64) + 1]
     kernel = ranges(start, stop - start)
-    owner = np.full(len(kernel), -1, dtype=np.int32)
-    known = kernel < len(state.owner)
-    owner[known] = state.owner[kernel[known]]
-    return kernel[np.isin(owner, [-1, *loose, *state.dropped])]
+    return kernel[np.isin(state.owner[kernel], [-1, *loose, *state.dropped])]
 
 
 def _windows(state: _State, rows: Ints) -> tuple[Ints, Ints, int]:
@@ -221,9 +229,8 @@ def _emptiest(phase: NDArray[np.float64]) -> float:
     return float(middle - 1 if middle > 0.5 else middle)
 
 
-def _recurring(state: _State, runs: int, found: tuple[Ints, Ints]) -> tuple[Index, _Beside]:
-    """The operations beside most runs, and the places of the kernels that follow them."""
-    run, kernel = found
+def _recurring(state: _State, runs: int, run: Ints, kernel: Ints) -> _Recurring:
+    """The kernels beside runs, if most runs have about the same."""
     count = np.bincount(run, minlength=runs)
     start = np.cumsum(count) - count
     texts: list[tuple[Index, Ints]] = []
@@ -233,41 +240,50 @@ def _recurring(state: _State, runs: int, found: tuple[Ints, Ints]) -> tuple[Inde
         rows, which, times = np.unique(table, axis=0, return_inverse=True, return_counts=True)
         sort = np.argsort(which.ravel(), kind="stable")
         texts += zip(rows, np.split(mine[sort], np.cumsum(times)[:-1]), strict=True)
-    word = max(texts, key=lambda text: len(text[1]), default=(np.empty(0, np.int32), run[:0]))
-    none = _Beside(run[:0], kernel[:0], run[:0], np.empty(0, dtype=np.int8))
-    if len(word[1]) < SIDE_SHARE * runs or not len(word[0]):
-        return word[0][:0], none
-    return word[0], _placed(word[0], texts, start, kernel)
+    none = _Recurring(run[:0], kernel[:0], 0)
+    if not texts:
+        return none
+    most = max(len(mine) for _, mine in texts)
+    # A rank that lacks a kernel has a shorter text in as many runs.
+    word = max((text for text, mine in texts if len(mine) >= OFTEN * most), key=len)
+    exact = sum(len(mine) for text, mine in texts if _same_kernels(word, text))
+    return _alike(word, texts, start, kernel) if exact >= SIDE_SHARE * runs else none
 
 
-def _placed(word: Index, texts: list[tuple[Index, Ints]], start: Ints, kernel: Ints) -> _Beside:
+def _alike(word: Index, texts: list[tuple[Index, Ints]], start: Ints, kernel: Ints) -> _Recurring:
+    """The kernels of all texts that are about the same as a word."""
     base = int(max(text.max() for text, _ in texts)) + 1
     costs = Costs(base, np.ones(base, dtype=np.int64))
-    parts: list[_Beside] = []
+    runs, kernels, regular = [start[:0]], [start[:0]], 0
     for text, mine in texts:
-        found = align(word, text, len(text), costs)
-        if found.odd > allowed_edits(len(word)):
-            continue
-        size = len(found.position)
-        at = kernel[(start[mine] + found.begin)[:, None] + np.arange(size)].ravel()
-        position = np.tile(found.position.astype(np.int64), len(mine))
-        parts.append(_Beside(np.repeat(mine, size), at, position, np.tile(found.kind, len(mine))))
-    run = np.concatenate([part.run for part in parts])
-    at = np.concatenate([part.kernel for part in parts])
-    sort = np.lexsort((at, run))
-    return _Beside(
-        run[sort],
-        at[sort],
-        np.concatenate([part.position for part in parts])[sort],
-        np.concatenate([part.kind for part in parts])[sort],
-    )
+        part, odd = _part_alike(word, text, costs)
+        size = part.stop - part.start
+        runs.append(np.repeat(mine, size))
+        kernels.append(kernel[(start[mine] + part.start)[:, None] + np.arange(size)].ravel())
+        regular += len(mine) * (size - 2 * odd)
+    return _Recurring(np.concatenate(runs), np.concatenate(kernels), regular)
 
 
-def _given_up(state: _State, beside: _Beside, loose: set[int]) -> tuple[set[int], set[int]]:
+def _part_alike(word: Index, text: Index, costs: Costs) -> tuple[slice, int]:
+    """The part of a text that is about the same as a word, and how many of its kernels aren't."""
+    if _same_kernels(word, text):
+        return slice(0, len(text)), 0
+    found = align(word, text, len(text), costs)
+    odd = int(np.sum(found.kind != PLAIN))
+    half = odd == 0 and len(found.kind) >= PARTIAL * len(word)
+    if half or found.odd <= allowed_edits(len(word)):
+        return slice(found.begin, found.end), odd
+    return slice(0, 0), 0
+
+
+def _same_kernels(word: Index, text: Index) -> bool:
+    """Whether both are the same: a replay has one or another of them on another stream."""
+    return np.array_equal(np.sort(word), np.sort(text))
+
+
+def _given_up(state: _State, kernel: Ints, loose: set[int]) -> tuple[set[int], set[int]]:
     """Loops whose kernels go along, with those around them; and loops that would be torn apart."""
-    owner = np.full(len(beside.kernel), -1, dtype=np.int32)
-    known = beside.kernel < len(state.owner)
-    owner[known] = state.owner[beside.kernel[known]]
+    owner = state.owner[kernel]
     touched = set(owner.tolist()) & loose
     torn = {
         loop for loop in touched if np.sum(owner == loop) < TOGETHER * np.sum(state.owner == loop)
@@ -280,63 +296,3 @@ def _given_up(state: _State, beside: _Beside, loose: set[int]) -> tuple[set[int]
         elif loop not in loose:
             torn |= inside & given
     return given - torn, torn
-
-
-def _add(state: _State, loop: int, rows: Ints, word: Index, beside: _Beside) -> None:
-    if not len(word):
-        return
-    loops, runs = state.loops, state.loops.runs
-    words = list(loops.words)
-    shift = len(words[loop])
-    words[loop] = np.concatenate([words[loop], word])
-    position = np.where(beside.position < 0, -1, beside.position + shift)
-    extra = np.bincount(rows[beside.run[beside.kind == EXTRA]], minlength=len(runs))
-    swapped = np.bincount(rows[beside.run[beside.kind == SWAPPED]], minlength=len(runs))
-    there = np.bincount(rows[beside.run[beside.kind != EXTRA]], minlength=len(runs))
-    missing = runs.missing.astype(np.int64)
-    missing[rows] += len(word) - there[rows]
-    segments = join_segments(
-        rows[beside.run].astype(np.int32),
-        beside.kernel.astype(np.int32),
-        (beside.kernel + 1).astype(np.int32),
-        position.astype(np.int32),
-        beside.kind,
-    )
-    state.owner = _extended(state.owner, beside.kernel, loop)
-    state.loops = replace(
-        loops,
-        words=tuple(words),
-        runs=replace(
-            runs,
-            missing=missing.astype(np.int32),
-            extra=(runs.extra + extra).astype(np.int32),
-            swapped=(runs.swapped + swapped).astype(np.int32),
-        ),
-        segments=stacked([loops.segments, segments]),
-    )
-
-
-def _extended(owner: Index, kernel: Ints, loop: int) -> Index:
-    size = max(len(owner), int(kernel.max(initial=-1)) + 1)
-    longer = np.full(size, -1, dtype=np.int32)
-    longer[: len(owner)] = owner
-    longer[kernel] = loop
-    return longer
-
-
-def _without(loops: Loops, dropped: set[int]) -> Loops:
-    """The loops that were not given up, numbered anew."""
-    kept = [loop for loop in range(len(loops.words)) if loop not in dropped]
-    number = np.full(len(loops.words), -1, dtype=np.int32)
-    number[kept] = np.arange(len(kept), dtype=np.int32)
-    stays = number[loops.runs.loop] >= 0
-    row = (np.cumsum(stays) - 1).astype(np.int32)
-    mine = stays[loops.segments.run]
-    runs = {name: value[stays] for name, value in loops.runs.__dict__.items()}
-    segments = {name: value[mine] for name, value in loops.segments.__dict__.items()}
-    return Loops(
-        words=tuple(loops.words[loop] for loop in kept),
-        meaning={s: int(number[loop]) for s, loop in loops.meaning.items() if loop in kept},
-        runs=Runs(**{**runs, "loop": number[runs["loop"]]}),
-        segments=Segments(**{**segments, "run": row[segments["run"]]}),
-    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,13 +159,12 @@ def _positions(
     summary = merged(
         summarise(row, times.dur[kernel], len(symbol)), summarise(stacks, span, len(symbol))
     )
-    role = stream_roles(order, times.dur, ranks)
     positions = Positions(
         pattern=np.repeat(np.arange(len(words)), sizes).astype(np.int32),
         position=ranges(np.zeros(len(words), dtype=np.int64), sizes).astype(np.int32),
         op=np.where(is_inner, -1, symbol).astype(np.int32),
         inner=np.array([inner.get(one, -1) for one in symbol.tolist()], dtype=np.int32),
-        stream_role=typical_by_group(row, role[kernel], len(symbol)),
+        stream_role=typical_by_group(row, order.role[kernel], len(symbol)),
         **summary.__dict__,
     )
     shapes = [one.variant for one in ranks]
@@ -190,33 +188,6 @@ def _rows(
     if count is not None:
         return ranges(start.astype(np.int32), count)
     return start.astype(np.int32)
-
-
-def stream_roles(order: Order, dur: Ints, ranks: Sequence[RankKernels]) -> Index:
-    """For each kernel the place of its stream among its device's, the busiest first."""
-    role = np.zeros(len(order), dtype=np.int32)
-    if not len(order):
-        return role
-    stream = gather([one.stream for one in ranks], order)
-    bounds = _devices(order)
-    for a, b in pairwise(bounds):
-        own, code = np.unique(stream[a:b], return_inverse=True)
-        busy = np.bincount(code, weights=dur[a:b], minlength=len(own))
-        place = np.empty(len(own), dtype=np.int32)
-        place[np.argsort(-busy, kind="stable")] = np.arange(len(own), dtype=np.int32)
-        role[a:b] = place[code]
-    return role
-
-
-def _devices(order: Order) -> list[int]:
-    """First kernel of each device of each rank and, last, the number of kernels."""
-    tracks = order.tracks
-    new = [
-        track.start
-        for before, track in zip((None, *tracks[:-1]), tracks, strict=True)
-        if before is None or (before.rank, before.device) != (track.rank, track.device)
-    ]
-    return [*new, len(order)]
 
 
 def _patterns(

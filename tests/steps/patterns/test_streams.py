@@ -20,6 +20,7 @@ def steps_with_side(
     rank: int = 0,
     moved: frozenset[int] = frozenset(),
     prompts: frozenset[int] = frozenset(),
+    alone: frozenset[int] = frozenset(),
 ) -> tuple[RankKernels, np.ndarray, np.ndarray]:
     """Steps whose layers run ``side`` on a stream of its own, from about their middle on.
 
@@ -29,6 +30,7 @@ def steps_with_side(
         rank: number of the rank.
         moved: steps in which the main stream's fourth kernel of each layer runs on the side.
         prompts: steps in which everything takes eight times as long.
+        alone: steps that run everything on the main stream, the side's in the layer's middle.
 
     Returns:
         The kernels, and for each its layer (counted through all steps, -1 outside) and
@@ -45,11 +47,15 @@ def steps_with_side(
         for layer in range(LAYERS):
             number = step * LAYERS + layer
             begin = now
-            for position, letter in enumerate(LAYER):
+            order = [*range(len(LAYER))]
+            if step in alone:
+                order[5:5] = range(len(LAYER), len(LAYER + side))
+            for position in order:
                 stream = 9 if position == 3 and step in moved else 7
+                letter = (LAYER + side)[position]
                 rows.append((now, 100 * pace, stream, ord(letter), number, position))
                 now += 102 * pace
-            for nth, letter in enumerate(side):
+            for nth, letter in enumerate("" if step in alone else side):
                 shift = int(rng.integers(-jitter, jitter + 1))
                 start = begin + (350 + nth * 120 + shift) * pace
                 rows.append((start, 60 * pace, 9, ord(letter), number, len(LAYER) + nth))
@@ -134,6 +140,48 @@ def test_a_replay_moves_a_kernel_to_another_stream() -> None:
     moved = (place == 3) & (layer >= 0)
     assert len(np.unique(places.position[moved])) == 1
     assert len(found.exceptions) == 0
+
+
+@pytest.mark.parametrize("jitter", [0, 55])
+def test_steps_without_a_graph_run_all_on_one_stream(jitter: int) -> None:
+    one, layer, place = steps_with_side("ces", jitter, alone=frozenset({0, 4, 5}))
+    found = detect_patterns([one])
+    assert [(name, runs) for name, _, _, runs in shape(found)] == [
+        ("P1", STEPS),
+        ("P1.1", STEPS * LAYERS),
+    ]
+    assert len(found.exceptions) == 0
+    places = kernel_places(found)
+    inside = layer >= 0
+    assert np.array_equal(found.runs.number[places.run[inside]], layer[inside])
+    pairs = np.unique(np.stack([place[inside], places.position[inside]]), axis=1)
+    assert pairs.shape[1] == len(LAYER + "ces")
+
+
+@pytest.mark.parametrize("side", ["cd", "ces"])
+def test_a_rank_lacks_a_kernel_of_a_side_stream(side: str) -> None:
+    """Half of the runs have it then; the other half miss it."""
+    (first, layer, _), (other, _, place) = (steps_with_side(side, 50, rank) for rank in range(2))
+    there = place != len(LAYER)
+    names = ("device", "stream", "ts", "dur", "op")
+    lacking = RankKernels(1, **{name: getattr(other, name)[there] for name in names})
+    found = detect_patterns([first, lacking])
+    assert [(one.name, one.ranks) for one in found.patterns] == [("P1", (0, 1)), ("P1.1", (0, 1))]
+    (missing,) = {found.exceptions.position[i] for i in range(len(found.exceptions))}
+    assert len(found.exceptions) == STEPS * LAYERS
+    assert set(found.runs.rank[found.exceptions.run].tolist()) == {1}
+    assert found.patterns[1].ops[missing] == ord(side[0])
+
+
+def test_a_collective_waits_longer_than_the_layer_takes() -> None:
+    """The stream that is busiest is not the one whose loop it is."""
+    one, layer, _ = steps_with_side("c", 0)
+    names = ("device", "stream", "ts", "op")
+    dur = np.where(one.stream == 9, 800, one.dur)
+    found = detect_patterns([RankKernels(0, dur=dur, **{n: getattr(one, n) for n in names})])
+    assert [(p.name, p.kernels) for p in found.patterns][1] == ("P1.1", len(LAYER) + 1)
+    places = kernel_places(found)
+    assert np.array_equal(found.runs.number[places.run[layer >= 0]], layer[layer >= 0])
 
 
 def test_side_streams_on_several_ranks() -> None:
