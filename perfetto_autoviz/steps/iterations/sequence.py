@@ -197,7 +197,15 @@ def _cut(line: Line, rhythm: Rhythm) -> Cut:
     starts = _starts(line, beats)
     if line.launched:
         starts = _after_pauses(line, starts, rhythm.beats)
+    if _ends_before_a_layer(line, starts):
+        return Cut(starts[:-1], int(starts[-1]))
     return Cut(starts, _stop(starts, beats, len(line.order)))
+
+
+def _ends_before_a_layer(line: Line, starts: Ints) -> bool:
+    """Whether the recording ends in the last step before its first attention."""
+    attends = np.flatnonzero(line.work.attends[line.order])
+    return len(attends) > 0 and bool(attends[-1] < starts[-1])
 
 
 def _after_pauses(line: Line, starts: Ints, beats: Ints) -> Ints:
