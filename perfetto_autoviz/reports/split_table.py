@@ -47,7 +47,7 @@ def _cells(file: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         file["file"],
         what,
-        phases or "unknown",
+        phases or "-",
         f"{counts['kernels']:,}",
         f"{counts['events']:,}",
         size(file["size"]),

@@ -110,7 +110,10 @@ def choose_windows(
 def _no_iterations(level: int) -> str:
     if level:
         return f"there are no iterations at level {level}: leave --level out for the outermost"
-    return "no iterations were found in this capture, so there is nothing to cut by"
+    return (
+        "no iterations were found in this capture, so there is nothing to cut by;"
+        " autoviz annotate says why"
+    )
 
 
 def parse_ranges(text: str) -> list[tuple[int, int]]:
