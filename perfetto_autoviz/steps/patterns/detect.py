@@ -73,14 +73,13 @@ def _find_by_stream(ranks: Sequence[RankKernels]) -> Loops:
 
 
 def _explained(loops: Loops) -> int:
-    """Kernels that loops explain: those with a place, less exceptions and the loops themselves.
+    """Kernels that loops explain: those with a place, less the loops themselves.
 
     What two loops say of the same kernels, as streams interleave so and so, one loop says in half
     of the positions.
     """
     own = loops.segments.kind == PLAIN
-    odd = loops.runs.missing.sum() + loops.runs.extra.sum() + loops.runs.swapped.sum()
-    return int(loops.segments.count[own].sum() - odd) - sum(map(len, loops.words))
+    return int(loops.segments.count[own].sum()) - sum(map(len, loops.words))
 
 
 def kernel_places(patterns: Patterns) -> Places:

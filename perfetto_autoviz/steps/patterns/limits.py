@@ -109,8 +109,8 @@ OFTEN = 0.5
 of two ranks of which one lacks a kernel each has half of the runs."""
 
 TOGETHER = 0.9
-"""Share of a loop's kernels that must go to another loop for it to be given up: its first or
-last runs may lie outside."""
+"""Share of a loop that must go to another loop to be a part of it: of the runs that it is beside,
+as its first or last ones may lie outside, and of its kernels."""
 
 
 def needed_matches(period: NDArray[np.int64], items: int, surprise: float) -> NDArray[np.float64]:

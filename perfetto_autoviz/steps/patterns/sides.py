@@ -60,24 +60,28 @@ class _State:
     ts: Ints
     loops: Loops
     owner: Index
-    dropped: set[int]
 
 
 def find_sides(order: Order, ts: Ints, loops: Loops) -> Beside:
     """The kernels that recur beside the runs of loops, inner loops first.
 
-    A loop of a side stream whose kernels nearly all go to one of the main stream has no such
-    kernels itself.
+    A loop of a side stream whose kernels nearly all go to others has no such kernels itself.
 
     Args:
         order: the kernels, sorted by stream.
         ts: start of each in ns.
         loops: what was found in them.
     """
-    state = _State(order, ts, loops, _owners(loops, len(order)), set())
+    state = _State(order, ts, loops, _owners(loops, len(order)))
+    size = np.bincount(state.owner + 1, minlength=len(loops.words) + 1)[1:]
+    gone: set[int] = set()
     found = [Beside(ts[:0], ts[:0])]
-    for loop in range(len(loops.words)):
-        if loop not in state.dropped:
+    for loop, word in enumerate(loops.words):
+        left = np.sum(state.owner == loop)
+        inside = {loops.meaning[one] for one in word.tolist() if one in loops.meaning}
+        if (left < size[loop] - TOGETHER * size[loop]) or inside & gone:
+            gone.add(loop)
+        else:
             found.append(_attach(state, loop))
     return Beside(*(np.concatenate([getattr(one, n) for one in found]) for n in ("run", "kernel")))
 
@@ -95,31 +99,48 @@ def _owners(loops: Loops, kernels: int) -> Index:
 def _attach(state: _State, loop: int) -> Beside:
     rows = np.flatnonzero(state.loops.runs.loop == loop)
     bounds = state.order.bounds()
-    track = np.searchsorted(bounds, state.loops.runs.first[rows], side="right") - 1
+    on = np.searchsorted(bounds, state.loops.runs.first, side="right") - 1
+    track = on[rows]
     sides = _side_tracks(state, track)
-    movable = _movable(state, loop, set().union(*sides.values()) if sides else set())
+    here = set(state.loops.runs.loop[np.isin(on, track)].tolist())
     # First with all loops of side streams, then without those that do not go along.
-    loose = movable
+    loose = set(range(len(state.loops.words))) - here
     while True:
-        beside = _steadiest(state, rows, track, sides, loose)
-        given_up, torn = _given_up(state, beside.kernel, loose)
+        beside, torn = _steadiest(state, rows, track, sides, loose)
         if not torn:
             break
         loose = loose - torn
     state.owner[beside.kernel] = loop
-    state.dropped |= given_up
     return Beside(rows[beside.run], beside.kernel)
 
 
 def _steadiest(
     state: _State, rows: Ints, track: Ints, sides: dict[int, list[int]], loose: set[int]
-) -> _Recurring:
-    """What recurs beside runs, parted where they start or where the fewest others do."""
-    readings = [
-        _recurring(state, len(rows), *_beside(state, rows, track, sides, loose, shifted=shifted))
-        for shifted in (False, True)
-    ]
-    return max(readings, key=lambda reading: reading.regular)
+) -> tuple[_Recurring, set[int]]:
+    """What recurs beside runs, parted where they start or where the fewest others do.
+
+    Returns:
+        What recurs, and the loops that would be torn apart if it went along.
+    """
+    readings = []
+    for shifted in (False, True):
+        run, kernel = _beside(state, rows, track, sides, loose, shifted=shifted)
+        found = _recurring(state, len(rows), run, kernel)
+        readings.append((found, _torn(state, found.kernel, run, kernel, loose)))
+    return max(readings, key=lambda reading: reading[0].regular)
+
+
+def _torn(state: _State, taken: Ints, run: Ints, kernel: Ints, loose: set[int]) -> set[int]:
+    """Loops of which a part is taken, and another part is left beside too many runs."""
+    left = ~np.isin(kernel, taken)
+    owner = state.owner[kernel]
+    touched = set(owner[~left].tolist()) & loose
+    return {
+        loop
+        for loop in touched
+        if len(np.unique(run[left & (owner == loop)]))
+        > (1 - TOGETHER) * len(np.unique(run[owner == loop]))
+    }
 
 
 def _side_tracks(state: _State, track: Ints) -> dict[int, list[int]]:
@@ -138,14 +159,6 @@ def _side_tracks(state: _State, track: Ints) -> dict[int, list[int]]:
             if (one.rank, one.device) == here and sizes[number] < sizes[main]
         ]
     return sides
-
-
-def _movable(state: _State, loop: int, sides: set[int]) -> set[int]:
-    """Loops that run on side tracks only."""
-    runs = state.loops.runs
-    on = np.searchsorted(state.order.bounds(), runs.first, side="right") - 1
-    elsewhere = np.unique(runs.loop[~np.isin(on, list(sides))]).tolist()
-    return set(range(len(state.loops.words))) - set(elsewhere) - state.dropped - {loop}
 
 
 def _beside(
@@ -188,7 +201,7 @@ def _free(state: _State, tracks: Sequence[int], loose: set[int]) -> Ints:
     bounds = state.order.bounds()
     start, stop = bounds[list(tracks)], bounds[np.array(tracks, dtype=np.int64) + 1]
     kernel = ranges(start, stop - start)
-    return kernel[np.isin(state.owner[kernel], [-1, *loose, *state.dropped])]
+    return kernel[np.isin(state.owner[kernel], [-1, *loose])]
 
 
 def _windows(state: _State, rows: Ints) -> tuple[Ints, Ints, int]:
@@ -279,20 +292,3 @@ def _part_alike(word: Index, text: Index, costs: Costs) -> tuple[slice, int]:
 def _same_kernels(word: Index, text: Index) -> bool:
     """Whether both are the same: a replay has one or another of them on another stream."""
     return np.array_equal(np.sort(word), np.sort(text))
-
-
-def _given_up(state: _State, kernel: Ints, loose: set[int]) -> tuple[set[int], set[int]]:
-    """Loops whose kernels go along, with those around them; and loops that would be torn apart."""
-    owner = state.owner[kernel]
-    touched = set(owner.tolist()) & loose
-    torn = {
-        loop for loop in touched if np.sum(owner == loop) < TOGETHER * np.sum(state.owner == loop)
-    }
-    given = touched - torn
-    for loop, word in enumerate(state.loops.words):
-        inside = {state.loops.meaning[one] for one in word.tolist() if one in state.loops.meaning}
-        if inside & given and loop in loose:
-            given.add(loop)
-        elif loop not in loose:
-            torn |= inside & given
-    return given - torn, torn

@@ -161,7 +161,7 @@ def test_steps_without_a_graph_run_all_on_one_stream(jitter: int) -> None:
 @pytest.mark.parametrize("side", ["cd", "ces"])
 def test_a_rank_lacks_a_kernel_of_a_side_stream(side: str) -> None:
     """Half of the runs have it then; the other half miss it."""
-    (first, layer, _), (other, _, place) = (steps_with_side(side, 50, rank) for rank in range(2))
+    (first, _, _), (other, _, place) = (steps_with_side(side, 50, rank) for rank in range(2))
     there = place != len(LAYER)
     names = ("device", "stream", "ts", "dur", "op")
     lacking = RankKernels(1, **{name: getattr(other, name)[there] for name in names})
