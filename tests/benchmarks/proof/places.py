@@ -19,6 +19,9 @@ Bools = NDArray[np.bool_]
 STRIDE = 1 << 20
 """Places are numbered with their loop: loop times this, plus the position."""
 
+STEADY_SHARE = 0.05
+"""Share of a place's kernels on a side stream from which on it is a place of that stream."""
+
 
 @dataclass(frozen=True)
 class Placing:
@@ -60,7 +63,7 @@ def judge(found: Patterns, kernels: Kernels) -> Placing:
     pattern = kernels.whole("pattern")
     true = np.where(pattern >= 0, pattern * STRIDE + kernels.whole("place"), -1)
     true = _flat_drafts(kernels, true, mine)
-    chosen = _partners(mine, true, _roles(found))
+    chosen = _partners(mine, true, _roles(kernels, mine))
     stands_for = np.full(len(mine), -2)
     both = mine >= 0
     stands_for[both] = [chosen.get(one, -2) for one in mine[both].tolist()]
@@ -94,11 +97,25 @@ def _flat_drafts(kernels: Kernels, true: Ints, mine: Ints) -> Ints:
     return np.where(flat, offset + kernels.whole("position"), true)
 
 
-def _roles(found: Patterns) -> dict[int, int]:
-    """By found place the stream it mostly runs on, as its order is that of its stream."""
-    positions = found.positions
-    place = positions.pattern.astype(np.int64) * STRIDE + positions.position
-    return dict(zip(place.tolist(), positions.stream_role.tolist(), strict=True))
+def _roles(kernels: Kernels, mine: Ints) -> dict[int, int]:
+    """By found place the side stream it runs on at times, -1 without one.
+
+    Its order is that of its stream; where all runs on one stream, it has another one.
+    """
+    stream = np.concatenate([_sides(rank["stream"]) for rank in kernels.ranks])
+    pairs, count = np.unique(np.stack([mine, stream]), axis=1, return_counts=True)
+    size = dict(zip(*np.unique(mine, return_counts=True), strict=True))
+    roles: dict[int, int] = {}
+    for (place, side), times in zip(pairs.T.tolist(), count.tolist(), strict=True):
+        if side >= 0 and times >= STEADY_SHARE * size[place]:
+            roles[place] = side
+    return roles
+
+
+def _sides(stream: Ints) -> Ints:
+    """The streams of a rank's kernels, -1 for the one with most of them."""
+    own, count = np.unique(stream, return_counts=True)
+    return np.where(stream == own[count.argmax()], -1, stream)
 
 
 def _partners(mine: Ints, true: Ints, role: Mapping[int, int]) -> dict[int, int]:
@@ -114,7 +131,7 @@ def _partners(mine: Ints, true: Ints, role: Mapping[int, int]) -> dict[int, int]
             taken.add(other)
     loops: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
     for one, (other, weight) in sorted(partner.items()):
-        key = (one // STRIDE, other // STRIDE, role.get(one, 0))
+        key = (one // STRIDE, other // STRIDE, role.get(one, -1))
         loops.setdefault(key, []).append((one, other, weight))
     return {one: other for loop in loops.values() for one, other, _ in _heaviest_cycle(loop)}
 
