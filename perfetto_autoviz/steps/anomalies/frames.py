@@ -250,9 +250,10 @@ def _threshold(model: Model, cell: str) -> str:
     threshold = model.cells[cell].threshold if cell in model.cells else None
     if threshold is None:
         return f"{cell}: none"
+    beside = f" beside {threshold.abnormal} that stand out" if threshold.abnormal else ""
     return (
         f"{cell}: at most {100 * threshold.rate:.1f} % of normal runs"
-        f" (with {100 * CONFIDENCE:.0f} % confidence, from {threshold.runs} held-out runs)"
+        f" (with {100 * CONFIDENCE:.0f} % confidence, from {threshold.runs} held-out runs{beside})"
     )
 
 

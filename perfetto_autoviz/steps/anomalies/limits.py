@@ -70,6 +70,18 @@ kernel is no drift."""
 TAIL = 0.1
 """Share of training runs beyond the point from which a score's tail is taken as exponential."""
 
+CLEAR = 5e-6
+"""Share of normal runs with a score so large, by that tail, that those beyond stand out: thresholds
+are set beside them, so that a capture in which much goes wrong doesn't hide it. The tails of real
+scores are heavier; were it larger, more than 2 % of normal runs might stand out."""
+
+LEAST_TAIL = 0.1
+"""Of a score where the tail starts, by how much that of half of the tail is larger at least: with it,
+nothing stands out that is less than twice as far from normal as a tenth of all runs."""
+
+RARE = RATE / 4
+"""Share of runs below which an odd order stands out in the same way."""
+
 HANDICAP = 3.0
 """Nats that the drift needs more than the largest error to count as equally surprising: it
 stands out far where there is any, and should take little of the false positive rate. The error

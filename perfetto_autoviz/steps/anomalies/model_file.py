@@ -117,6 +117,7 @@ def _cell_entry(cell: Cell, at: str, arrays: Arrays) -> dict[str, Any]:
             "limits": threshold.limits.tolist(),
             "runs": threshold.runs,
             "allowed": threshold.allowed,
+            "abnormal": threshold.abnormal,
             "rate": threshold.rate,
         },
     }
@@ -159,6 +160,7 @@ def _cell(entry: Mapping[str, Any], get: Get) -> Cell:
             np.array(threshold["limits"], np.float64),
             int(threshold["runs"]),
             int(threshold["allowed"]),
+            int(threshold["abnormal"]),
             float(threshold["rate"]),
         ),
         int(entry["held_out"]),

@@ -8,7 +8,15 @@ from math import exp, lgamma, log, log1p
 
 import numpy as np
 
-from perfetto_autoviz.steps.anomalies.limits import CONFIDENCE, HANDICAP, RATE, TAIL
+from perfetto_autoviz.steps.anomalies.limits import (
+    CLEAR,
+    CONFIDENCE,
+    HANDICAP,
+    LEAST_TAIL,
+    RARE,
+    RATE,
+    TAIL,
+)
 from perfetto_autoviz.steps.anomalies.scores import TESTS, Floats
 
 _SEQUENCE = TESTS.index("sequence")
@@ -50,12 +58,14 @@ class Threshold:
         limits: one per test; a run is flagged by a test whose score is larger.
         runs: held-out runs that they were set on.
         allowed: how many of those may exceed them.
+        abnormal: held-out runs beside them that stand out.
         rate: share of normal runs that exceed them at most, with `CONFIDENCE`.
     """
 
     limits: Floats
     runs: int
     allowed: int
+    abnormal: int
     rate: float
 
 
@@ -75,20 +85,48 @@ def set_threshold(tails: Sequence[Tail], held_out: Floats, rate: float = RATE) -
     an order statistic of its own, as most of its scores are equal; it takes up to half of the
     rate, as much as there are held-out runs that deviate from the pattern at all.
 
+    Runs that stand out use up what is allowed. Where there are more of them, the others are taken
+    for abnormal: they don't raise the thresholds.
+
     Args:
         tails: from `fit_tails`.
         held_out: scores of normal runs, shape ``(runs, tests)``.
         rate: share of normal runs that may be flagged.
     """
-    count = len(held_out)
-    allowed = max(allowed_exceedances(count, rate), 0)
-    sequence = np.sort(held_out[:, _SEQUENCE])[::-1]
+    beyond = np.array([*map(clear_limit, held_out[:, :_SEQUENCE].T), -log(RARE)])
+    clear = np.asarray((held_out > beyond).any(axis=1), bool)
+    if 2 * clear.sum() >= len(clear):
+        beyond, clear = np.full(len(beyond), np.inf), np.zeros_like(clear)
+    allowed = max(allowed_exceedances(len(held_out), rate), 0)
+    taken = min(int(clear.sum()), allowed)
+    abnormal = int(clear.sum()) - taken
+    rest, left = held_out[~clear], allowed - taken
+    sequence = np.sort(rest[:, _SEQUENCE])[::-1]
     # What few runs do stands out at once; of many, only the most unlikely may be flagged.
-    own = min(int((sequence > sequence[-1]).sum()), (allowed + 1) // 2)
-    surprise = np.max([tail.surprise(held_out[:, i]) for i, tail in enumerate(tails)], axis=0)
-    level = float(np.sort(surprise)[::-1][allowed - own])
-    limits = [*(tail.score(level) for tail in tails), float(sequence[own])]
-    return Threshold(np.array(limits), count, allowed, bound(count, allowed))
+    own = min(int((sequence > sequence[-1]).sum()), (left + 1) // 2)
+    surprise = np.max([tail.surprise(rest[:, i]) for i, tail in enumerate(tails)], axis=0)
+    level = float(np.sort(surprise)[::-1][left - own])
+    limits = np.array([*(tail.score(level) for tail in tails), sequence[own]])
+    count = len(held_out) - abnormal
+    return Threshold(np.minimum(limits, beyond), count, allowed, abnormal, bound(count, allowed))
+
+
+def clear_limit(scores: Floats) -> float:
+    """What a score of normal runs hardly exceeds, whatever abnormal ones are among them.
+
+    Of an exponential tail, two quantiles tell how far it goes. What lies beyond is left out, and
+    the quantiles are taken again, until nothing changes.
+    """
+    kept = np.sort(scores)
+    while True:
+        start, half = np.quantile(kept, [1 - TAIL, 1 - TAIL / 2])
+        # Most scores may be equal, where times are.
+        excess = max(half - start, LEAST_TAIL * start, 1e-6) / log(2)
+        limit = float(start + excess * log(TAIL / CLEAR))
+        inside = kept[kept <= limit]
+        if len(inside) == len(kept):
+            return limit
+        kept = inside
 
 
 def allowed_exceedances(count: int, rate: float = RATE) -> int:
@@ -116,6 +154,7 @@ def bound(count: int, allowed: int) -> float:
 
 
 def _fit_tail(scores: Floats, handicap: float) -> Tail:
+    scores = scores[scores <= clear_limit(scores)]
     start = max(float(np.quantile(scores, 1 - TAIL)), 1e-6)
     beyond = scores[scores > start]
     excess = float((beyond - start).mean()) if len(beyond) else start

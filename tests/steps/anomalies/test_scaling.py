@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from math import comb
+from math import comb, log
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfetto_autoviz.steps.anomalies.limits import CONFIDENCE, FINEST, RATE
+from perfetto_autoviz.steps.anomalies.limits import CLEAR, CONFIDENCE, FINEST, RATE
 from perfetto_autoviz.steps.anomalies.medians import median
 from perfetto_autoviz.steps.anomalies.scaling import fit_scaling, robust_spread, scale
 from perfetto_autoviz.steps.anomalies.thresholds import (
     allowed_exceedances,
     bound,
+    clear_limit,
     fit_tails,
     set_threshold,
 )
@@ -131,6 +132,35 @@ def test_all_tests_together_keep_the_rate() -> None:
     assert 0.012 < np.mean(rates) < RATE
     # Each keeps to its rate with the stated confidence; a binomial error is allowed for.
     assert np.mean(np.array(rates) <= RATE) > CONFIDENCE - 0.18
+
+
+FAR = np.array([300.0, 12.0, 7.0])
+"""A large error, a drift, and an order that hardly any other run has."""
+
+
+@pytest.mark.parametrize("abnormal", [0.0, 0.02, 0.06])
+def test_abnormal_runs_do_not_hide_one_another(abnormal: float) -> None:
+    rng = np.random.default_rng(9)
+    rates = []
+    for _ in range(40):
+        training, held_out = scores(rng, 600), scores(rng, 600)
+        for one in (training, held_out):
+            bad = np.flatnonzero(rng.random(len(one)) < abnormal)
+            one[bad, bad % 3] = FAR[bad % 3]
+        threshold = set_threshold(fit_tails(training), held_out)
+        assert (threshold.limits < FAR).all()
+        rates.append((scores(rng, 4_000) > threshold.limits).any(axis=1).mean())
+    assert np.mean(rates) < RATE
+
+
+def test_the_limit_of_an_exponential_tail() -> None:
+    rng = np.random.default_rng(10)
+    tail = rng.standard_exponential(200_000)
+    # A share CLEAR of an exponential distribution lies beyond -log(CLEAR).
+    wanted = pytest.approx(-log(CLEAR), rel=0.02)
+    assert clear_limit(tail) == wanted
+    assert clear_limit(np.append(np.full(970, 1.0), np.full(30, 1.9))) > 1.9
+    assert clear_limit(np.append(tail, np.full(8_000, 50.0))) == wanted
 
 
 def test_few_deviating_runs_are_all_flagged() -> None:
