@@ -50,6 +50,7 @@ def test_what_is_taken_away_in_the_engine_is_what_a_file_lacks(
         found = {
             stage: {name: session.relation(name) for name in made}
             for stage, session in rounds(whole)
+            if stage > 1  # the second round takes away what the first does, and more
         }
     for stage, frames in found.items():
         path = strip_capture(corpus / VLLM_DECODE, tmp_path / f"{stage}.json.gz", stage)

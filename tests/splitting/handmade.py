@@ -244,10 +244,8 @@ def with_odd_types(found: list[Event]) -> list[Event]:
 
 VARIANTS: dict[str, Callable[[list[Event]], list[Event]]] = {
     "plain": lambda found: found,
-    "reversed": lambda found: found[::-1],
-    "numbers as text": with_text_numbers,
-    "below zero": below_zero,
-    "odd types": with_odd_types,
+    "reversed, numbers as text": lambda found: with_text_numbers(found[::-1]),
+    "below zero, odd types": lambda found: with_odd_types(below_zero(found)),
 }
 
 

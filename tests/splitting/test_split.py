@@ -197,7 +197,9 @@ def test_a_plain_trace_processor_reads_all_of_a_cut(example: Example) -> None:
 def test_a_cut_annotates_to_the_same_result(example: Example) -> None:
     """Up to the numbers of steps and runs and the names of patterns, as far as those repeat."""
     whole = _results(example.session)
-    for file in example.window_files[:2]:
+    files = example.window_files[:2]
+    assert [len(file["iterations"]) for file in files] == [1, 4]
+    for file in files:
         numbers = [row["number"] for row in file["iterations"]]
         span = file["ts"], file["ts"] + file["dur"]
         with open_fresh(example.windows / file["file"]) as session:
