@@ -76,7 +76,7 @@ are set beside them, so that a capture in which much goes wrong doesn't hide it.
 scores are heavier; were it larger, more than 2 % of normal runs might stand out."""
 
 LEAST_TAIL = 0.1
-"""Of a score where the tail starts, by how much that of half of the tail is larger at least: with it,
+"""Of a score where the tail starts, by how much that of half of the tail is larger at least: so
 nothing stands out that is less than twice as far from normal as a tenth of all runs."""
 
 RARE = RATE / 4
