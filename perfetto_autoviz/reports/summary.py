@@ -12,6 +12,12 @@ import pandas as pd
 from perfetto_autoviz.reports import times
 from perfetto_autoviz.reports.doubts import Doubt, find_doubts
 from perfetto_autoviz.reports.frames import integer, text
+from perfetto_autoviz.reports.summary_runs import (
+    AbnormalRuns,
+    PatternGroup,
+    abnormal_runs,
+    pattern_groups,
+)
 from perfetto_autoviz.reports.text import share
 from perfetto_autoviz.session import Session
 
@@ -163,6 +169,9 @@ class CaptureSummary:
         layers: by kind.
         layers_per_step: fewest and most layers in a step that has any; None without layers.
         layer_evidence: layers by what they were derived from.
+        patterns: loops of kernels.
+        pattern_share: share of the summed device time that is in them.
+        anomalies: how many of their runs are abnormal.
         devices: where the time goes.
         phases: where the time of the iterations goes.
         families: which operations take the time, the longest first.
@@ -181,6 +190,9 @@ class CaptureSummary:
     layers: tuple[LayerGroup, ...]
     layers_per_step: tuple[int, int] | None
     layer_evidence: dict[str, int]
+    patterns: tuple[PatternGroup, ...]
+    pattern_share: float
+    anomalies: AbnormalRuns
     devices: tuple[DeviceTime, ...]
     phases: tuple[PhaseTime, ...]
     families: tuple[FamilyTime, ...]
@@ -197,6 +209,7 @@ def summarise(session: Session) -> CaptureSummary:
     capture = session.metadata
     iterations, phases = session.relation("iteration"), session.relation("phase")
     layers, evidence = session.relation("layer"), session.relation("iteration_evidence")
+    patterns, runs = session.relation("pattern"), session.relation("pattern_run")
     activities = session.fetch("_autoviz_activity", times.COLUMNS)
     members = session.fetch("autoviz_iteration_kernel", ("iteration_id", "device", "seq"))
     devices = _devices(times.device_times(activities))
@@ -214,6 +227,11 @@ def summarise(session: Session) -> CaptureSummary:
         layers=_layers(layers),
         layers_per_step=_span(layers.groupby(["iteration_id", "device"]).size()),
         layer_evidence=_evidence(layers),
+        patterns=pattern_groups(patterns, runs),
+        pattern_share=times.share_in_runs(activities, session.relation("pattern_segment")),
+        anomalies=abnormal_runs(
+            session.relation("anomaly_group"), session.relation("run_anomaly"), runs, patterns
+        ),
         devices=devices,
         phases=_phases(times.phase_times(activities, members, iterations, phases)),
         families=families,

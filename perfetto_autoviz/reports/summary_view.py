@@ -15,6 +15,7 @@ from perfetto_autoviz.reports.text import duration, interval, listed, plural, sh
 _MARGIN = 14
 _FAMILIES = 6
 _KINDS = 4
+_PATTERNS = 4
 _DEVICES = 4
 _EVIDENCE = 3
 _COMMON_LEVEL = 0
@@ -58,6 +59,8 @@ class SummaryView:
         yield "iterations", _iterations(summary)
         yield "steady", [_steady(summary)]
         yield "layers", _layers(summary)
+        yield "patterns", [_patterns(summary)]
+        yield "anomalies", _anomalies(summary)
         yield "time", [*_devices(summary.devices), *_phases(summary.phases), _families(summary)]
         yield "doubtful", [doubt.text for doubt in summary.doubts] or ["nothing"]
         if self.out is not None:
@@ -137,6 +140,26 @@ def _layers(summary: CaptureSummary) -> list[str]:
         f"{interval(summary.layers_per_step)} in a step: {listed(kinds, _KINDS)}",
         _from(summary.layer_evidence),
     ]
+
+
+def _patterns(summary: CaptureSummary) -> str:
+    """For instance ``P1 of 196 kernels × 24, P1.1 of 17 × 288, 99.2 % of the device time``."""
+    if not summary.patterns:
+        return "none"
+    each = (
+        f"{one.name} of {plural(one.kernels, 'kernel')} × {one.runs:,}" for one in summary.patterns
+    )
+    covered = share(summary.pattern_share)
+    return f"{len(summary.patterns)}: {listed(each, _PATTERNS)}; {covered} of the device time"
+
+
+def _anomalies(summary: CaptureSummary) -> list[str]:
+    found = summary.anomalies
+    if not found.runs:
+        return ["none, as there are no patterns"]
+    judged = ", ".join(f"{count:,} judged by {test}" for test, count in found.judged.items())
+    line = f"{found.flagged:,} of {plural(found.runs, 'run')} are abnormal ({judged})"
+    return [line, f"worst is {found.worst}"] if found.worst else [line]
 
 
 def _from(evidence: Mapping[str, int]) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from perfetto_autoviz.steps.anomalies.places import activities_in_runs
 from perfetto_autoviz.steps.intervals import Ints, span_by_group, union_by_group
 from perfetto_autoviz.steps.keys import KEY_COLUMNS, DurableKeys
 from perfetto_autoviz.steps.ops import OTHER
 
-COLUMNS = (*KEY_COLUMNS, "kind", "device", "op", "family")
+COLUMNS = (*KEY_COLUMNS, "kind", "device", "stream", "op", "family")
 """Columns of ``_autoviz_activity`` that the functions here need."""
 
 _COMMUNICATION = "communication"
@@ -87,6 +88,18 @@ def outside(activities: pd.DataFrame, members: pd.DataFrame) -> dict[str, int]:
         "count": int(free.sum()),
         "total": int(activities["dur"].to_numpy(np.int64)[free].sum()),
     }
+
+
+def share_in_runs(activities: pd.DataFrame, segments: pd.DataFrame) -> float:
+    """Share of the summed durations that is in runs of patterns.
+
+    Args:
+        activities: sorted by their number.
+        segments: the relation ``pattern_segment``.
+    """
+    dur = activities["dur"].to_numpy(np.int64)
+    inside = int(dur[activities_in_runs(activities, segments)].sum())
+    return inside / max(int(dur.sum()), 1)
 
 
 def timeless_kernels(activities: pd.DataFrame) -> int:

@@ -94,15 +94,30 @@ def read_run_table(ranks: Mapping[int, Frames]) -> RunTable:
 
 def read_stretches(ranks: Mapping[int, Frames], kernels: Kernels) -> Stretches:
     """The stretches of all ranks from the frames of ``pattern_segment``."""
-    found = [_of_rank(ranks[rank], kernels.start[rank]) for rank in sorted(ranks)]
+    found = [
+        _of_rank(ranks[rank][ACTIVITY], ranks[rank][PATTERN_SEGMENT.source], kernels.start[rank])
+        for rank in sorted(ranks)
+    ]
     joined = [np.concatenate(columns) for columns in zip(*found, strict=True)]
     run, place, position, count, kind, order = joined
     sort = np.lexsort((place, run))
     return Stretches(run[sort], place[sort], position[sort], count[sort], kind[sort], order)
 
 
-def _of_rank(frames: Frames, start: int) -> tuple[Ints, ...]:
-    activities, segments = frames[ACTIVITY], frames[PATTERN_SEGMENT.source]
+def activities_in_runs(activities: pd.DataFrame, segments: pd.DataFrame) -> Ints:
+    """Numbers of a rank's activities that belong to any run.
+
+    Args:
+        activities: frame of ``_autoviz_activity``.
+        segments: frame of ``pattern_segment``.
+    """
+    if segments.empty:
+        return np.empty(0, np.int64)
+    _, place, _, count, _, order = _of_rank(activities, segments, 0)
+    return np.asarray(order[np.repeat(place, count) + _counted(count)], np.int64)
+
+
+def _of_rank(activities: pd.DataFrame, segments: pd.DataFrame, start: int) -> tuple[Ints, ...]:
     by_stream = bool(segments["by_stream"].fillna(0).astype(bool).any())
     order = _order(activities, by_stream=by_stream)
     place_of = np.empty_like(order)
