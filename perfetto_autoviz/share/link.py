@@ -16,10 +16,11 @@ UI_ORIGIN = "https://ui.perfetto.dev"
 UI_PORT = 9001
 """The only local port from which that page's content security policy lets it load."""
 
-KERNEL_STREAMS = r"^(stream \d+|Thread \d{1,3}$|\d+ \(autoviz lane \d+\))"
+KERNEL_STREAMS = r"^(stream \d+|swapper 0$|Thread \d{1,3}$|\d+ \(autoviz lane \d+\))"
 """Names of tracks with kernels: as Kineto names a stream's thread, e.g. ``stream 7  7``; as the
-page calls a stream without a name, e.g. ``Thread 7`` (threads of the host have longer numbers);
-as a repaired capture names the rest of an overlapping stream, e.g. ``7 (autoviz lane 1)``."""
+page calls stream 0 of device 0, whose numbers are those of Linux's idle thread, ``swapper 0``, and
+a stream without a name, e.g. ``Thread 7`` (threads of the host have longer numbers); as a repaired
+capture names the rest of an overlapping stream, e.g. ``7 (autoviz lane 1)``."""
 
 _PIN, _EXPAND = "dev.perfetto.PinTracksByRegex", "dev.perfetto.ExpandTracksByRegex"
 # Without it, some releases of the page stop and ask what the pattern is to be matched with.

@@ -67,6 +67,8 @@ def test_patterns_match_our_tracks_and_the_kernel_streams_only() -> None:
     assert streams.search("stream 7  7")
     assert streams.search("stream 0 0")
     assert streams.search("Thread 7")
+    assert streams.search("swapper 0")  # stream 0 of device 0, seen in the page's release 52
+    assert not streams.search("swapper 01")
     assert not streams.search("Thread 1234")
     assert streams.search("7 (autoviz lane 1) 90001")
     assert not streams.search("thread 1234 (python) 1234")
