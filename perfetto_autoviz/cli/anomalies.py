@@ -70,6 +70,7 @@ def run(
     from perfetto_autoviz.opening import OpenOptions
     from perfetto_autoviz.reports.anomalies.report import anomaly_report
     from perfetto_autoviz.reports.anomalies.terminal import tables
+    from perfetto_autoviz.reports.csv import csv_text
     from perfetto_autoviz.steps import Options
 
     learns = autoencoder or model is not None or save_model is not None
@@ -93,7 +94,7 @@ def run(
 
                 _write(html, page(report, opened, found))
     if csv is not None:
-        _write(csv, report.rows().to_csv(index=False, lineterminator="\n"))
+        _write(csv, csv_text(report.rows()))
     if as_json:
         document = {"files": list(captures), **report.as_dict()}
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))

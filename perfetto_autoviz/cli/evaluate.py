@@ -115,5 +115,7 @@ command = click.command("evaluate")(run)
 
 def _write_csv(report: EvaluationReport, path: Path) -> None:
     """Writes the results, whole or not at all."""
+    from perfetto_autoviz.reports.csv import csv_text
+
     with whole_file(path) as partial:
-        report.frame().to_csv(partial, index=False, lineterminator="\n")
+        partial.write_text(csv_text(report.frame()), encoding="utf-8", newline="")

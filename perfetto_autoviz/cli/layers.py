@@ -140,10 +140,11 @@ def _report(opened: Sequence[Session], phase: str | None, batch_size: int | None
 
 def _write_csv(report: LayerReport, name: str) -> Path:
     """Writes the table, whole or not at all."""
+    from perfetto_autoviz.reports.csv import csv_text
     from perfetto_autoviz.reports.layer_table import rows
 
     path = csv_path(name, report.batch_size)
     check_replaceable(path, "give a file with --csv")
     with whole_file(path) as partial:
-        rows(report).to_csv(partial, index=False, lineterminator="\n")
+        partial.write_text(csv_text(rows(report)), encoding="utf-8", newline="")
     return path

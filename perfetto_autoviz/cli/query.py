@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     type=click.Choice(["table", "csv", "json"]),
     default="table",
     show_default=True,
-    help="How the rows are printed.",
+    help="How the rows are printed; CSV and JSON are for programs, with texts as they are.",
 )
 @click.option(
     "--all",

@@ -15,13 +15,13 @@ from perfetto_autoviz.reports.comparison.document import document, json_text
 from perfetto_autoviz.reports.comparison.page import page
 from perfetto_autoviz.reports.comparison.picture import waterfall_picture
 from perfetto_autoviz.reports.comparison.tables import (
-    csv_text,
     edits_table,
     matches_table,
     operations_table,
     pairs_table,
     timing_table,
 )
+from perfetto_autoviz.reports.csv import csv_text
 from perfetto_autoviz.wholefile import writing
 
 

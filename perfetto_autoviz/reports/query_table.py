@@ -45,7 +45,11 @@ def table_lines(frame: pd.DataFrame, width: int | None = None) -> Iterator[str]:
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """CSV with a header; NULL is an empty field."""
+    """CSV with a header; NULL is an empty field.
+
+    It is for programs: texts are as the engine has them, also those that a spreadsheet would
+    take for formulas.
+    """
     if not len(frame.columns):
         return ""
     return str(frame.to_csv(index=False, lineterminator="\n"))
