@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perfetto_autoviz.steps.patterns.align import align
+from perfetto_autoviz.steps.patterns.align import Alignment, align
 from perfetto_autoviz.steps.patterns.costs import Costs
 from perfetto_autoviz.steps.patterns.kernels import Index, Order
 from perfetto_autoviz.steps.patterns.limits import (
@@ -30,14 +30,17 @@ class Choice:
 
     Attributes:
         loops: the stretches of each loop, the loop with the most matches first.
+        forms: the stretches of a damaged form of a loop, as other ranks run it, and the number
+            of the loop.
         reserved: stretches of larger loops, which come at a later level.
     """
 
     loops: tuple[Stretches, ...]
-    reserved: tuple[Stretches, ...]
+    forms: tuple[tuple[Stretches, int], ...] = ()
+    reserved: tuple[Stretches, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Candidate:
     found: Stretches
     matches: int
@@ -73,11 +76,18 @@ def choose_loops(line: Line, order: Order, costs: Costs, found: Stretches, lengt
         key=lambda one: (-one.matches, int(one.found.start[0])),
     )
     own: list[_Candidate] = []
+    forms: list[tuple[_Candidate, _Candidate]] = []
     for one in candidates:
-        if not any(_stands_for(larger, one, costs) for larger in own[:MOST_COMPARED]):
+        compared = own[:MOST_COMPARED]
+        elsewhere = [other for other in compared if _elsewhere(other, one, costs)]
+        if elsewhere:
+            forms.append((one, min(elsewhere, key=lambda other: _odd(other.word, one.word, costs))))
+        elif not any(_is_noise_of(other, one, costs) for other in compared):
             own.append(one)
+    loops = [one for one in own if not one.later]
     return Choice(
-        loops=tuple(one.found for one in own if not one.later),
+        loops=tuple(one.found for one in loops),
+        forms=tuple((one.found, loops.index(larger)) for one, larger in forms if not larger.later),
         reserved=tuple(one.found for one in own if one.later),
     )
 
@@ -121,11 +131,17 @@ def _candidate(line: Line, order: Order, found: Stretches, length: int) -> _Cand
     )
 
 
-def _stands_for(larger: _Candidate, one: _Candidate, costs: Costs) -> bool:
-    """Whether a loop is a damaged form of another one that has more matches."""
+def _elsewhere(larger: _Candidate, one: _Candidate, costs: Costs) -> bool:
+    """Whether a loop is what other ranks run in place of one that has more matches."""
     size, most = len(larger.word), allowed_edits(len(larger.word))
-    if most and not larger.ranks & one.ranks and abs(size - len(one.word)) <= most:
-        return _similar(larger.word, one.word, costs)
+    if not most or larger.ranks & one.ranks or abs(size - len(one.word)) > most:
+        return False
+    return _similar(larger.word, one.word, costs)
+
+
+def _is_noise_of(larger: _Candidate, one: _Candidate, costs: Costs) -> bool:
+    """Whether a loop is damage in the repeats of another one that has more matches."""
+    size, most = len(larger.word), allowed_edits(len(larger.word))
     copies = larger.matches / size
     noise = one.copies < NOISE_COPIES and len(one.found) * NOISE_RATIO <= copies
     # Noise repeats a part of the larger loop, and so may an inner loop, but in each copy.
@@ -134,10 +150,18 @@ def _stands_for(larger: _Candidate, one: _Candidate, costs: Costs) -> bool:
 
 def _similar(word: Index, cycle: Index, costs: Costs) -> bool:
     """Whether a word is found, all but a few items, in the repeats of another."""
-    found = align(word, np.concatenate([cycle, cycle]), len(word), costs)
+    found = _fit(word, cycle, costs)
     return found.odd <= allowed_edits(len(word)) and found.edits <= TOLERANCE * int(
         costs.of(word).sum()
     )
+
+
+def _odd(word: Index, cycle: Index, costs: Costs) -> int:
+    return _fit(word, cycle, costs).odd
+
+
+def _fit(word: Index, cycle: Index, costs: Costs) -> Alignment:
+    return align(word, np.concatenate([cycle, cycle]), len(word), costs)
 
 
 def loop_sizes(loops: Sequence[Stretches]) -> list[int]:

@@ -18,6 +18,12 @@ from perfetto_autoviz.steps.patterns.choice import (
     trimmed,
 )
 from perfetto_autoviz.steps.patterns.costs import Costs
+from perfetto_autoviz.steps.patterns.forms import (
+    Form,
+    damaged_form,
+    reordered_form,
+    whole_form,
+)
 from perfetto_autoviz.steps.patterns.kernels import Index, Order
 from perfetto_autoviz.steps.patterns.level import Runs, Segments, collect, shifted, stacked
 from perfetto_autoviz.steps.patterns.limits import (
@@ -34,7 +40,6 @@ from perfetto_autoviz.steps.patterns.near import (
 )
 from perfetto_autoviz.steps.patterns.partial import mark_damaged_parts, mark_partial
 from perfetto_autoviz.steps.patterns.regular import release_regular
-from perfetto_autoviz.steps.patterns.reordered import form_of
 from perfetto_autoviz.steps.patterns.rotation import choose_rotation, copy_starts
 from perfetto_autoviz.steps.patterns.stacks import collapse, join_copies
 from perfetto_autoviz.steps.patterns.substrings import (
@@ -68,7 +73,7 @@ class Loops:
 
 @dataclass(frozen=True)
 class _Kept:
-    """A loop of a level, or another order of its kernels.
+    """A loop of a level, or another form of it.
 
     Attributes:
         found: its stretches.
@@ -76,7 +81,8 @@ class _Kept:
         loop: number of the loop in the level.
         copy: first item of an exact copy.
         word: its symbols.
-        places: for each of its items the position in the loop.
+        form: what its items are in the loop.
+        is_main: whether it is the loop itself.
     """
 
     found: Stretches
@@ -84,12 +90,8 @@ class _Kept:
     loop: int
     copy: int
     word: Index
-    places: Ints
-
-    @property
-    def is_main(self) -> bool:
-        """Whether the loop's positions are in this order."""
-        return bool((np.diff(self.places) > 0).all())
+    form: Form
+    is_main: bool
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ def _smallest(line: Line, order: Order, costs: Costs) -> _Level | None:
     for names in doubling(line.symbol):
         almost = almost_periodic(line, costs, names, enough)
         if almost is not None:
-            choice = Choice(loops=(almost,), reserved=())
+            choice = Choice(loops=(almost,))
             return _mark(line, order, costs, choice, names, nats, exact=False)
     if not most:
         return None
@@ -162,19 +164,11 @@ def _mark(
     exact: bool = True,
 ) -> _Level:
     marks = blank(line)
-    kept: list[_Kept] = []
-    for found in choice.loops:
-        free = trimmed(found, marks)
-        if len(free):
-            phase = choose_rotation(free, line, order)
-            if not exact:
-                free, phase = typical_copy(line, free, phase), 0
-            kept.append(_as_form(line, free, phase, [one for one in kept if one.is_main]))
-            _mark_exact(marks, kept[-1])
+    kept = _keep(line, order, costs, choice, marks, exact=exact)
     main = [one for one in kept if one.is_main]
     enough = _enough(line, nats)
     searches = [
-        Search(line, order, marks, names, costs, one.loop, one.copy, one.places, enough)
+        Search(line, order, marks, names, costs, one.loop, one.copy, one.form, enough)
         for one in kept
     ]
     for search in searches:
@@ -193,17 +187,71 @@ def _mark(
     return _Level([one.word for one in main], sizes, marks)
 
 
-def _as_form(line: Line, found: Stretches, phase: int, main: Sequence[_Kept]) -> _Kept:
-    """What is kept of a loop: a loop of its own, or one of those there are in another order."""
-    period = int(found.period[0])
+def _keep(
+    line: Line, order: Order, costs: Costs, choice: Choice, marks: Marks, *, exact: bool
+) -> list[_Kept]:
+    """Mark the exact copies of the chosen loops and of their forms."""
+    kept: list[_Kept] = []
+    chosen: dict[int, _Kept] = {}
+    for number, found in enumerate(choice.loops):
+        free = trimmed(found, marks)
+        if len(free):
+            phase = choose_rotation(free, line, order)
+            if not exact:
+                free, phase = typical_copy(line, free, phase), 0
+            main = [one for one in kept if one.is_main]
+            form = _reordered(line, order, free, phase, main)
+            kept.append(form or _main(line, free, phase, len(main)))
+            chosen[number] = kept[-1]
+            _mark_exact(marks, kept[-1])
+    for found, number in choice.forms:
+        free = trimmed(found, marks)
+        if len(free) and number in chosen:
+            form = _damaged(line, costs, free, chosen[number])
+            if form is not None:
+                kept.append(form)
+                _mark_exact(marks, form)
+    return kept
+
+
+def _main(line: Line, found: Stretches, phase: int, loop: int) -> _Kept:
+    word = _word_at(line, found, phase)
     copy = int(copy_starts(found, phase)[0])
-    word = line.symbol[copy : copy + period]
+    return _Kept(found, phase, loop, copy, word, whole_form(len(word)), is_main=True)
+
+
+def _reordered(
+    line: Line, order: Order, found: Stretches, phase: int, main: Sequence[_Kept]
+) -> _Kept | None:
+    """A loop as another order of one that there is, if it is that."""
+    if not order.role.any():
+        return None
+    word = _word_at(line, found, phase)
     for one in main:
-        form = form_of(one.word, word)
+        form = reordered_form(one.word, word)
         if form is not None:
-            start = copy_starts(found, phase + form.turn)
-            return _Kept(found, phase + form.turn, one.loop, int(start[0]), word, form.turned())
-    return _Kept(found, phase, len(main), copy, word, np.arange(period))
+            return _kept_form(line, found, phase, one, form)
+    return None
+
+
+def _damaged(line: Line, costs: Costs, found: Stretches, main: _Kept) -> _Kept | None:
+    """A loop as a damaged form of another one, if it is that."""
+    form = damaged_form(main.word, _word_at(line, found, 0), costs)
+    if form is None:
+        return None
+    places, kinds = main.form.translated(form.places, form.kinds)
+    return _kept_form(line, found, 0, main, Form(form.turn, places, kinds))
+
+
+def _kept_form(line: Line, found: Stretches, phase: int, main: _Kept, form: Form) -> _Kept:
+    phase += form.turn
+    copy = int(copy_starts(found, phase)[0])
+    return _Kept(found, phase, main.loop, copy, _word_at(line, found, phase), form, is_main=False)
+
+
+def _word_at(line: Line, found: Stretches, phase: int) -> Index:
+    first = int(copy_starts(found, phase)[0])
+    return line.symbol[first : first + int(found.period[0])]
 
 
 def _enough(line: Line, nats: float) -> float:
@@ -213,12 +261,16 @@ def _enough(line: Line, nats: float) -> float:
 
 def _mark_exact(marks: Marks, kept: _Kept) -> None:
     starts = copy_starts(kept.found, kept.phase).astype(np.int32)
+    form = kept.form
     # Position by position: an array of all items at once would be larger than the marks.
-    for item, place in enumerate(kept.places.tolist()):
+    for item, (place, kind) in enumerate(
+        zip(form.places.tolist(), form.kinds.tolist(), strict=True)
+    ):
         at = starts + np.int32(item)
         marks.loop[at] = kept.loop
         marks.run[at] = starts
         marks.position[at] = place
+        marks.kind[at] = kind
 
 
 def _reserve(choice: Choice, marks: Marks) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.patterns.align import Alignment, align
 from perfetto_autoviz.steps.patterns.costs import Costs
+from perfetto_autoviz.steps.patterns.forms import Form, Streamed, settle
 from perfetto_autoviz.steps.patterns.kernels import Order
 from perfetto_autoviz.steps.patterns.limits import (
     LARGEST_EDGE,
@@ -20,7 +21,6 @@ from perfetto_autoviz.steps.patterns.limits import (
     allowed_edits,
 )
 from perfetto_autoviz.steps.patterns.line import FREE, Line, Marks
-from perfetto_autoviz.steps.patterns.reordered import Streamed, settle
 
 Ints = NDArray[np.int64]
 Index = NDArray[np.int32]
@@ -63,8 +63,8 @@ class Search:
         names: names of substrings by length.
         costs: what edits cost.
         loop: the loop's index in the level.
-        copy: first item of an exact copy of it, or of another order of its kernels.
-        places: for each item of that copy its position in the loop.
+        copy: first item of an exact copy of it, or of another form of it.
+        form: what the items of that copy are in the loop.
         enough: equal items that chance does not explain; a copy beside others needs fewer.
     """
 
@@ -75,14 +75,14 @@ class Search:
     costs: Costs
     loop: int
     copy: int
-    places: Ints
+    form: Form
     enough: float
     _known: dict[tuple[int, int, bytes, int], Alignment] = field(default_factory=dict)
 
     @property
     def period(self) -> int:
-        """Items of the loop."""
-        return len(self.places)
+        """Items of the copy."""
+        return len(self.form.places)
 
     @property
     def items(self) -> slice:
@@ -117,9 +117,8 @@ class Search:
         cut = slice(begin, begin + len(found.position))
         self.marks.loop[cut] = self.loop
         self.marks.run[cut] = begin
-        known = found.position >= 0
-        self.marks.position[cut] = np.where(known, self.places[found.position], -1)
-        self.marks.kind[cut] = found.kind
+        position, kind = self.form.translated(found.position, found.kind)
+        self.marks.position[cut], self.marks.kind[cut] = position, kind
         return begin + len(found.position)
 
 

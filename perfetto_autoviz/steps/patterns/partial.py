@@ -60,7 +60,8 @@ def mark_partial(search: Search, found: Stretches, phase: int) -> list[Part]:
         if np.all(search.marks.loop[cut] == FREE):
             search.marks.loop[cut] = search.loop
             search.marks.run[cut] = item
-            search.marks.position[cut] = search.places[p:q]
+            search.marks.position[cut] = search.form.places[p:q]
+            search.marks.kind[cut] = search.form.kinds[p:q]
             marked.append(Part(p, q))
     return marked
 
@@ -83,10 +84,10 @@ def _edges(search: Search, part: Part) -> list[int]:
     copies, marks = find_copies(search.marks), search.marks
     own = copies.loop == search.loop
     if part.start == 0:
-        edges = copies.stop[own & (marks.position[copies.stop - 1] == search.places[-1])]
+        edges = copies.stop[own & (marks.position[copies.stop - 1] == search.form.places[-1])]
         beyond = np.minimum(edges, len(search.line) - 1)
     else:
-        edges = copies.start[own & (marks.position[copies.start] == search.places[0])]
+        edges = copies.start[own & (marks.position[copies.start] == search.form.places[0])]
         beyond = np.maximum(edges - 1, 0)
     found: list[int] = edges[marks.loop[beyond] == FREE].tolist()
     return found

@@ -1,5 +1,6 @@
-"""The same kernels in another order: streams of a device interleave now so, now otherwise.
+"""Loops that are the same one: on ranks that lack a kernel, or in another order.
 
+A rank runs the same layers with something else or without something.
 What runs on two streams at once is read in one order where they interleave so, in another where
 they do not, and in a third where a replay, or a launch one by one, has it all on one stream.
 These are one loop, in which a kernel has its place wherever it ran.
@@ -13,7 +14,7 @@ from difflib import SequenceMatcher
 import numpy as np
 from numpy.typing import NDArray
 
-from perfetto_autoviz.steps.patterns.align import Alignment
+from perfetto_autoviz.steps.patterns.align import Alignment, EditCosts, align
 from perfetto_autoviz.steps.patterns.kernels import Index, Roles
 from perfetto_autoviz.steps.patterns.limits import LARGEST_PAIR, SMALLEST_TOLERANT, allowed_edits
 from perfetto_autoviz.steps.patterns.line import EXTRA, PLAIN, SWAPPED
@@ -23,22 +24,52 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Form:
-    """How a word is another one in another order.
+    """How the repeats of a word are those of another one with something else or in another order.
 
     Attributes:
-        turn: position of the word at which it is most like the other one from its start.
-        places: for each of its positions the one in the other word.
+        turn: position of the word from which on it is most like the other one.
+        places: from there on, for each of its positions the one in the other word, or -1.
+        kinds: ``PLAIN``, ``EXTRA`` or ``SWAPPED`` for each of them.
     """
 
     turn: int
     places: Ints
+    kinds: NDArray[np.int8]
 
-    def turned(self) -> Ints:
-        """Places by position, from the turn on."""
-        return np.roll(self.places, -self.turn)
+    def translated(
+        self, position: NDArray[np.integer], kind: NDArray[np.int8]
+    ) -> tuple[Ints, NDArray[np.int8]]:
+        """Positions in this form, and their kinds, in terms of the other word."""
+        inside = (position >= 0) & (self.places[position] >= 0)
+        places = np.where(inside, self.places[position], -1)
+        kinds = np.where(kind == PLAIN, self.kinds[position], kind)
+        return places, np.where(inside, kinds, EXTRA).astype(np.int8)
 
 
-def form_of(main: Index, other: Index) -> Form | None:
+def whole_form(size: int) -> Form:
+    """A word as a form of itself."""
+    return Form(0, np.arange(size), np.zeros(size, dtype=np.int8))
+
+
+def damaged_form(main: Index, other: Index, costs: EditCosts) -> Form | None:
+    """How a word is another one with few kernels missing, extra or swapped; None if it isn't.
+
+    Args:
+        main: symbols of the one loop.
+        other: symbols of the word.
+        costs: what edits cost.
+    """
+    size = len(other)
+    found = align(main, np.concatenate([other, other]), size, costs)
+    left = size - len(found.position)
+    if left < 0 or found.odd + left > allowed_edits(len(main)):
+        return None
+    places = np.concatenate([found.position, np.full(left, -1)]).astype(np.int64)
+    kinds = np.concatenate([found.kind, np.full(left, EXTRA, dtype=np.int8)])
+    return Form(found.begin % size, places, kinds)
+
+
+def reordered_form(main: Index, other: Index) -> Form | None:
     """How a word is another one in nearly the same order; None if it isn't.
 
     Args:
@@ -56,13 +87,13 @@ def form_of(main: Index, other: Index) -> Form | None:
         return None
     places = np.full(size, -1)
     for here, there in blocks:
-        places[order[there]] = here
+        places[there] = here
     left = sorted(set(range(size)) - {here for here, _ in blocks})
-    for position in order[places[order] < 0].tolist():
-        place = next(one for one in left if main[one] == other[position])
+    for position in np.flatnonzero(places < 0).tolist():
+        place = next(one for one in left if main[one] == other[order[position]])
         left.remove(place)
         places[position] = place
-    return Form(int(order[0]), places)
+    return Form(int(order[0]), places, np.zeros(size, dtype=np.int8))
 
 
 def _matched(main: Index, other: Index) -> list[tuple[int, int]]:
