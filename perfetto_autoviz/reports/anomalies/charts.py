@@ -22,6 +22,10 @@ COLOURS = {
 }
 """By test, and of what is normal."""
 
+MOST_POINTS = 4_000
+"""Runs that are drawn as they are. Of more, each stretch is drawn by its shortest and its longest:
+drawing all would need WebGL, of which a page may have few charts, and some browsers none."""
+
 _HEIGHT = 320
 _LABEL = 28
 
@@ -30,11 +34,12 @@ def series_chart(runs: pd.DataFrame, flagged: pd.DataFrame) -> dict[str, Any]:
     """Durations of all runs of a pattern on one rank in their order, flagged ones coloured.
 
     Args:
-        runs: ``number`` and ``dur`` in ns.
+        runs: ``number`` and ``dur`` in ns, by number.
         flagged: rows of the relation ``run_anomaly`` with ``number``.
     """
+    runs = _outline(runs)
     figure = go.Figure(
-        go.Scattergl(
+        go.Scatter(
             x=runs["number"].astype(int).tolist(),
             y=(runs["dur"].astype(float) / 1_000).tolist(),
             mode="markers",
@@ -45,7 +50,7 @@ def series_chart(runs: pd.DataFrame, flagged: pd.DataFrame) -> dict[str, Any]:
     )
     for test, own in flagged.groupby("test"):
         figure.add_trace(
-            go.Scattergl(
+            go.Scatter(
                 x=own["number"].astype(int).tolist(),
                 y=(own["dur"].astype(float) / 1_000).tolist(),
                 mode="markers",
@@ -82,7 +87,7 @@ def rebuilt_chart(
         ("run", times, COLOURS["kernel"]),
     ):
         figure.add_trace(
-            go.Scattergl(
+            go.Scatter(
                 x=list(range(len(ops))),
                 y=[None if np.isnan(value) else round(float(value) / 1_000, 3) for value in values],
                 mode="lines+markers" if len(ops) <= 100 else "lines",
@@ -95,6 +100,15 @@ def rebuilt_chart(
     return _laid_out(figure, "position", f"{channel} in µs")
 
 
+def _outline(runs: pd.DataFrame) -> pd.DataFrame:
+    """All runs, or of many those that show how far each stretch of them reaches."""
+    if len(runs) <= MOST_POINTS:
+        return runs
+    stretch = np.arange(len(runs)) * (MOST_POINTS // 2) // len(runs)
+    dur = runs["dur"].astype(np.int64).reset_index(drop=True).groupby(stretch)
+    return runs.iloc[np.unique([*dur.idxmin(), *dur.idxmax()])]
+
+
 def _laid_out(figure: go.Figure, x: str, y: str) -> dict[str, Any]:
     figure.update_layout(
         height=_HEIGHT,
@@ -104,6 +118,5 @@ def _laid_out(figure: go.Figure, x: str, y: str) -> dict[str, Any]:
         legend={"orientation": "h", "y": 1.1},
         xaxis={"title": {"text": x}},
         yaxis={"title": {"text": y}, "rangemode": "tozero"},
-        annotations=[],
     )
     return plain(figure)

@@ -28,7 +28,7 @@ _COLUMNS = (
     Column("Run", "word"),
     Column("Tests", "word"),
     Column("Excess µs", help="Duration beyond that of normal runs."),
-    Column("What", "text"),
+    Column("What", "sentence"),
 )
 
 Charts = dict[str, Any]
@@ -76,7 +76,7 @@ def _rates(report: AnomalyReport) -> str:
     columns = [
         *(Column(title, "word") for title in ("Pattern", "Rank", "Test")),
         *(Column(title) for title in ("Runs", "Judged", "Flagged", "Rate")),
-        Column("Why not judged", "text"),
+        Column("Why not judged", "sentence"),
     ]
     rows = [
         [
@@ -92,18 +92,21 @@ def _rates(report: AnomalyReport) -> str:
 
 def _series(report: AnomalyReport, sessions: Sequence[Session], charts: Charts) -> Iterator[str]:
     names = sessions[0].relation("pattern")[["id", "name"]]
+    # Most abnormal runs are usually layers, and those of steps their consequence.
+    most = report.runs["pattern_id"].mode()
+    first = names["id"].head(1) if most.empty else most
     for pattern, name in zip(names["id"], names["name"], strict=True):
         parts = []
         for session in sessions:
             runs = session.relation("pattern_run")
-            runs = runs[(runs["pattern_id"] == pattern) & runs["ts"].notna()]
+            runs = runs[(runs["pattern_id"] == pattern) & runs["ts"].notna()].sort_values("number")
             rank, key = session.rank or 0, f"runs of {name} on rank {session.rank or 0}"
             own = report.runs["pattern_id"].eq(pattern) & report.runs["rank"].eq(rank)
             if len(runs):
                 charts[key] = series_chart(runs, report.runs[own])
                 parts.append(element("h3", f"rank {rank}"))
                 parts.append(element("figure", "", data_chart=key))
-        yield _folded(str(name), parts, is_open=pattern == names["id"].iloc[0])
+        yield _folded(str(name), parts, is_open=pattern == first.iloc[0])
 
 
 def _reconstructions(

@@ -32,4 +32,6 @@ def plain(figure: go.Figure, narrow: Sequence[str] = ()) -> dict[str, Any]:
     """
     values: dict[str, Any] = figure.to_plotly_json()
     values["layout"].pop("template", None)
+    # An empty list is left out, but the page goes through them where it's narrow.
+    values["layout"].setdefault("annotations", [])
     return {**values, "narrow": list(narrow)}

@@ -17,12 +17,13 @@ class Column:
 
     Attributes:
         title: its heading.
-        kind: ``text``, ``word`` (never broken), ``name`` (broken anywhere) or ``number``.
+        kind: ``text``, ``sentence`` (which needs room), ``word`` (never broken), ``name`` (broken
+            anywhere) or ``number``.
         help: what the heading means, shown when it is pointed at.
     """
 
     title: str
-    kind: Literal["text", "word", "name", "number"] = "number"
+    kind: Literal["text", "sentence", "word", "name", "number"] = "number"
     help: str = ""
 
 
