@@ -12,7 +12,7 @@ import pytest
 from perfetto_autoviz import CaptureError
 from perfetto_autoviz.annotate import write_annotated
 from perfetto_autoviz.ingest import scan_capture
-from tests.ingest.broken import BrokenFile, broken_files, bytes_of, events_of
+from tests.ingest.broken import BrokenFile, broken_files, bytes_of, events_of, kernel
 from tests.ingest.mutate import mutations
 from tests.live import bare_engine, open_fresh
 
@@ -84,6 +84,18 @@ def test_numbers_written_as_texts_join_kernels_with_launches(tmp_path: Path) -> 
     with open_fresh(path) as texts, open_fresh(plain) as numbers:
         assert texts.query(sql).equals(numbers.query(sql))
         assert texts.query(sql)["launch_name"].notna().all()
+
+
+def test_stream_0_runs_beside_the_stream_of_the_devices_number(tmp_path: Path) -> None:
+    # An engine takes thread 0 of process 2 for thread 2.
+    streams = {0: kernel(0, pid=2, tid=0, dur=12), 2: kernel(1, pid=2, tid=2)}
+    for stream, event in streams.items():
+        event["args"] = {**event["args"], "device": 2, "stream": stream}
+    path = tmp_path / "streams.json"
+    path.write_bytes(bytes_of([*streams.values()]))
+    with open_fresh(path) as session:
+        found = session.query("SELECT name, stream FROM autoviz_kernel ORDER BY seq")
+    assert found.to_records(index=False).tolist() == [("kernel_0", 0), ("kernel_1", 2)]
 
 
 @pytest.mark.parametrize("behind", [b"\0" * 512, b"not gzip"])

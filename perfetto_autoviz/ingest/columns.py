@@ -80,11 +80,15 @@ class Thread:
 
 
 def engine_thread(pid: object, tid: object) -> Thread:
-    """The thread on which the engine places an event with these ids."""
+    """The thread on which the engine places an event with these ids.
+
+    Without a thread, or with number 0, that is the main thread of the process: stream 0 of
+    device 2 is the same to the engine as stream 2.
+    """
     process = _engine_id(pid)
     process = 0 if process is None else process
     thread = _engine_id(tid)
-    return Thread(process, process if thread is None else thread)
+    return Thread(process, process if thread is None or thread == 0 else thread)
 
 
 def _engine_id(value: object) -> int | str | None:

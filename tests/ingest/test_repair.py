@@ -124,6 +124,9 @@ def test_threads_that_are_one_for_the_engine_are_one_here(tmp_path: Path) -> Non
     # An id beyond 32 bits counts as absent, so these two share the thread of their process.
     events = [kernel(0, tid=2**40, dur=12), kernel(1, tid=2**41)]
     assert [r.kind for r in scan(tmp_path, bytes_of(events)).repairs] == ["overlapping_slices"]
+    # Thread 0 is the main thread of its process: streams 0 and 2 of device 2 are one.
+    events = [kernel(0, pid=2, tid=0, dur=12), kernel(1, pid=2, tid=2)]
+    assert [r.kind for r in scan(tmp_path, bytes_of(events)).repairs] == ["overlapping_slices"]
     apart = [kernel(0, tid="stream 7", dur=12), kernel(1, tid=7)]
     assert scan(tmp_path, bytes_of(apart)).repairs == ()
 
