@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,11 @@ def corpus() -> Path:
     if not (folder / "llm_serving").is_dir():
         pytest.skip(f"the real captures are not at {folder}; set AUTOVIZ_CAPTURES to run this test")
     return folder
+
+
+@pytest.fixture(scope="module")
+def short_training() -> Iterator[None]:
+    """Trains autoencoders for a tenth of the time, where it doesn't matter how well they learn."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("perfetto_autoviz.steps.anomalies.training.STEPS", 40)
+        yield

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
@@ -22,7 +24,8 @@ from tests.live import bare_engine
 
 ROOT = Path(__file__).resolve().parents[1]
 RANKS = ROOT / "traces" / "sglang-qwen3-8b-tp2"
-EACH = 4
+STEPS, LAYERS = 24, 48
+EACH = 2
 """Anomalies of each kind: a spike, a stall, a swap, a drift, a missing and an extra kernel."""
 
 LAYERS_FLAGGED = """
@@ -39,28 +42,49 @@ BLAMED = """
 """
 
 
+pytestmark = pytest.mark.usefixtures("short_training")
+
+
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory: pytest.TempPathFactory) -> SynthCapture:
     """Decode steps of a replayed graph, in which things go wrong in known layers."""
-    spec = preset("sglang-qwen3-30b-a3b-b300", steps=40, seed=11, launch="graph", anomalies=EACH)
+    spec = preset("sglang-qwen3-30b-a3b-b300", steps=STEPS, seed=11, launch="graph", anomalies=EACH)
     return synthesise(spec, tmp_path_factory.mktemp("synth"))[0]
 
 
 @pytest.fixture(scope="module")
-def enriched(capture: SynthCapture) -> Path:
+def enriched(capture: SynthCapture, short_training: None) -> Path:
     out = capture.path.with_name("enriched.autoviz.zip")
     arguments = ["annotate", str(capture.path), "-o", str(out), "--autoencoder", "-q"]
     assert main(arguments) == 0
     return out
 
 
+class Stored(NamedTuple):
+    """What a plain trace processor reads from the enriched file."""
+
+    flagged: pd.DataFrame
+    blamed: pd.DataFrame
+    drawn: dict[str, pd.DataFrame]
+    told: dict[str, pd.DataFrame]
+    tracks: set[str]
+
+
 @pytest.fixture(scope="module")
-def stored(enriched: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Flagged layers and blamed kernels, read by a plain trace processor."""
+def stored(enriched: Path) -> Stored:
+    relations = ("run_anomaly", "kernel_anomaly")
     with bare_engine(enriched) as engine:
         if engine.drops_overlaps:
             _check_all_there(engine)
-        return engine.query(LAYERS_FLAGGED), engine.query(BLAMED)
+        drawn = "SELECT ts, dur FROM slice WHERE category = 'autoviz.{}' AND dur > 0"
+        told = "SELECT ts, dur FROM autoviz_{} WHERE ts IS NOT NULL"
+        return Stored(
+            engine.query(LAYERS_FLAGGED),
+            engine.query(BLAMED),
+            {name: engine.query(drawn.format(name)) for name in relations},
+            {name: engine.query(told.format(name)) for name in relations},
+            set(engine.query("SELECT DISTINCT name FROM track")["name"].dropna()),
+        )
 
 
 def _check_all_there(engine: Engine) -> None:
@@ -88,10 +112,8 @@ def overlapping(flagged: pd.DataFrame, label: dict[str, Any]) -> pd.DataFrame:
     return flagged[shared > 0.5 * label["dur"]]
 
 
-def test_what_went_wrong_is_found_and_blamed(
-    capture: SynthCapture, stored: tuple[pd.DataFrame, pd.DataFrame]
-) -> None:
-    flagged, blamed = stored
+def test_what_went_wrong_is_found_and_blamed(capture: SynthCapture, stored: Stored) -> None:
+    flagged, blamed = stored.flagged, stored.blamed
     known = labels(capture)
     found = [overlapping(flagged, label) for label in known]
     missed = [label for label, rows in zip(known, found, strict=True) if rows.empty]
@@ -108,18 +130,16 @@ def test_what_went_wrong_is_found_and_blamed(
     assert sum(right) >= len(right) - 1
 
 
-def test_few_others_are_flagged(
-    capture: SynthCapture, stored: tuple[pd.DataFrame, pd.DataFrame]
-) -> None:
-    flagged, _ = stored
+def test_few_others_are_flagged(capture: SynthCapture, stored: Stored) -> None:
+    flagged = stored.flagged
     by_network = flagged[flagged["test"] != "duration"]
     known = pd.concat([overlapping(by_network, label) for label in labels(capture)])
     others = len(by_network) - known["id"].nunique()
-    assert others < 0.04 * 40 * 48
+    assert others < 0.04 * STEPS * LAYERS
 
 
-def test_blamed_kernels_are_kernels(stored: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    _, blamed = stored
+def test_blamed_kernels_are_kernels(stored: Stored) -> None:
+    blamed = stored.blamed
     there = blamed[blamed["kernel_ts"].notna()]
     assert len(there)
     assert (there["ts"] == there["kernel_ts"]).all()
@@ -128,64 +148,73 @@ def test_blamed_kernels_are_kernels(stored: tuple[pd.DataFrame, pd.DataFrame]) -
     assert blamed["explanation"].str.len().gt(0).all()
 
 
-def test_slices_are_drawn_over_the_runs_and_kernels(enriched: Path) -> None:
-    with bare_engine(enriched) as engine:
-        for relation in ("run_anomaly", "kernel_anomaly"):
-            drawn = engine.query(
-                f"SELECT ts, dur FROM slice WHERE category = 'autoviz.{relation}' AND dur > 0"
-            )
-            told = engine.query(f"SELECT ts, dur FROM autoviz_{relation} WHERE ts IS NOT NULL")
-            assert sorted(drawn.itertuples(index=False)) == sorted(told.itertuples(index=False))
-        names = set(engine.query("SELECT DISTINCT name FROM track")["name"].dropna())
-    assert "blamed kernels" in names
-    assert any(name.startswith("anomalies") for name in names)
+def test_slices_are_drawn_over_the_runs_and_kernels(stored: Stored) -> None:
+    for relation, drawn in stored.drawn.items():
+        told = stored.told[relation]
+        assert sorted(drawn.itertuples(index=False)) == sorted(told.itertuples(index=False))
+    assert "blamed kernels" in stored.tracks
+    assert any(name.startswith("anomalies") for name in stored.tracks)
 
 
-def test_what_is_stored_is_shown_again(enriched: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["anomalies", str(enriched), "--json"]) == 0
-    document = json.loads(capfd.readouterr().out)
-    assert {one["test"] for one in document["combinations"]} == {"duration", "autoencoder"}
-    assert [one["ranking"] for one in document["anomalies"][:3]] == [1, 2, 3]
+class Told(NamedTuple):
+    """What the command wrote for two ranks, and its files."""
+
+    out: str
+    err: str
+    csv: Path
+    html: Path
+    model: Path
 
 
-def test_the_command_tells_it_all(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    csv, html, model = (tmp_path / name for name in ("a.csv", "a.html", "a.npz"))
-    arguments = ["anomalies", str(RANKS), "--autoencoder", "--csv", str(csv), "--html", str(html)]
-    assert main([*arguments, "--save-model", str(model)]) == 0
-    printed = capfd.readouterr()
-    assert "Late rank" in printed.out
-    assert "not judged by autoencoder: 32 runs" in printed.out
-    assert f"written to {model}" in printed.err
-    rows = pd.read_csv(csv)
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory, short_training: None) -> Told:
+    folder = tmp_path_factory.mktemp("told")
+    csv, html, model = (folder / name for name in ("a.csv", "a.html", "a.npz"))
+    out, err = io.StringIO(), io.StringIO()
+    arguments = ["anomalies", str(RANKS), "--csv", str(csv), "--html", str(html)]
+    with redirect_stdout(out), redirect_stderr(err):
+        assert main([*arguments, "--save-model", str(model)]) == 0
+    return Told(out.getvalue(), err.getvalue(), csv, html, model)
+
+
+def test_the_command_tells_it_all(told: Told) -> None:
+    assert "Late rank" in told.out
+    assert "not judged by autoencoder: 32 runs" in told.out
+    assert f"written to {told.model}" in told.err
+    rows = pd.read_csv(told.csv)
     assert rows["ranking"].tolist() == list(range(1, len(rows) + 1))
     assert set(rows["rank"]) == {0, 1}
-    text = html.read_text(encoding="utf-8")
+    text = told.html.read_text(encoding="utf-8")
     # plotly.js holds addresses of its own; nothing may be fetched from any.
     assert "default-src &#x27;none&#x27;" in text
     assert "<script src" not in text
-    assert main(["anomalies", str(RANKS), "--model", str(model), "--json"]) == 0
+
+
+def test_a_saved_model_finds_the_same(told: Told, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["anomalies", str(RANKS), "--model", str(told.model), "--json"]) == 0
     again = json.loads(capfd.readouterr().out)
-    assert len(again["anomalies"]) == len(rows)
+    assert len(again["anomalies"]) == len(pd.read_csv(told.csv))
 
 
 def test_a_model_of_other_patterns_is_refused(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    told: Told, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    model = tmp_path / "a.npz"
     other = ROOT / "traces" / "vllm-gptoss20b.pt.trace.json.gz"
-    assert main(["anomalies", str(RANKS), "--save-model", str(model), "-q"]) == 0
-    capfd.readouterr()
-    assert main(["anomalies", str(other), "--model", str(model)]) == 2
+    assert main(["anomalies", str(other), "--model", str(told.model)]) == 2
     assert "has no model of any pattern of these captures" in capfd.readouterr().err
 
 
-def test_names_are_escaped_on_the_page() -> None:
-    with open_trace(RANKS / "sglang-qwen3-8b-tp2-TP-0.trace.json.gz") as session:
+def test_what_is_stored_is_shown_again_with_names_escaped(enriched: Path) -> None:
+    with open_trace(enriched) as session:
         assert isinstance(session, Session)
+        assert session.stored
         report = anomaly_report([session])
+        document = report.as_dict()
         evil = "</script><script>alert(1)</script><b>kernel"
         named = replace(report, runs=report.runs.assign(explanation=evil))
         text = page(named, [session], None)
+    assert {one["test"] for one in document["combinations"]} == {"duration", "autoencoder"}
+    assert [one["ranking"] for one in document["anomalies"][:3]] == [1, 2, 3]
     assert text.count("alert(1)") > len(report.runs)
     assert "<script>alert" not in text
     assert "<b>kernel" not in text

@@ -27,6 +27,8 @@ from perfetto_autoviz.steps.anomalies.values import CHANNELS, RunSet
 from tests.conftest import ROOT
 from tests.steps.anomalies.captures import LAYER, Prepared, Steps, place, serving, with_patterns
 
+pytestmark = pytest.mark.usefixtures("short_training")
+
 STEPS, LAYERS = 36, 16
 TEST_STEP = 35
 """The step that is neither trained on nor used for thresholds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
 from perfetto_autoviz.steps.anomalies.network import Autoencoder, parameter_count
@@ -61,6 +62,7 @@ def test_padding_has_no_loss() -> None:
     assert float(masked_loss(output, values, there)) == 0.125
 
 
+@pytest.mark.usefixtures("short_training")
 def test_the_same_input_gives_the_same_network() -> None:
     values, there = runs(120)
     one, other = (train(values, there, seed=5) for _ in range(2))
@@ -70,13 +72,14 @@ def test_the_same_input_gives_the_same_network() -> None:
 
 def test_it_learns_what_runs_have_in_common() -> None:
     rng = np.random.default_rng(2)
-    common = rng.standard_normal((400, 1, 1))
-    values = (common + 0.1 * rng.standard_normal((400, 2, LENGTH))).astype(np.float32)
+    common = rng.standard_normal((100, 1, 1))
+    values = (common + 0.1 * rng.standard_normal((100, 2, LENGTH))).astype(np.float32)
     there = np.ones_like(values, bool)
     left = values - reconstruct(train(values, there, seed=1), values, there)
     assert left.var() < 0.1 * values.var()
 
 
+@pytest.mark.usefixtures("short_training")
 def test_torch_is_left_as_it_was() -> None:
     threads = torch.get_num_threads()
     state = torch.random.get_rng_state()
