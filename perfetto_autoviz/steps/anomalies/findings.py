@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from perfetto_autoviz.steps.anomalies.culprits import (
     largest,
 )
 from perfetto_autoviz.steps.anomalies.groups import Groups, group_runs
+from perfetto_autoviz.steps.anomalies.keyed import code_of, most_frequent
 from perfetto_autoviz.steps.anomalies.limits import KERNELS_SHOWN, SIGMAS, TRAINING_SHARE
 from perfetto_autoviz.steps.anomalies.model import (
     Model,
@@ -29,7 +31,7 @@ from perfetto_autoviz.steps.anomalies.model import (
     judge,
     with_thresholds,
 )
-from perfetto_autoviz.steps.anomalies.runs import AllRuns, RunMatrix, read_runs
+from perfetto_autoviz.steps.anomalies.runs import AllRuns, Bools, RunMatrix, read_runs
 from perfetto_autoviz.steps.anomalies.scores import TESTS
 from perfetto_autoviz.steps.anomalies.values import RunSet
 from perfetto_autoviz.steps.intervals import Ints
@@ -105,6 +107,13 @@ class Findings:
     baseline: Baseline
     judged: Mapping[int, Judged] = field(default_factory=dict)
     anomalies: tuple[Anomaly, ...] = ()
+
+    @cached_property
+    def deviates(self) -> Bools:
+        """Runs that deviate from their pattern otherwise than most of their group do."""
+        table = self.runs.table
+        how = code_of(table.missing, table.extra, table.swapped)
+        return np.asarray(how != most_frequent(how, self.groups.of), bool)
 
 
 def find(

@@ -119,7 +119,9 @@ def _what(anomaly: Anomaly) -> str:
 
 
 def _odd(found: Findings, run: int) -> str:
-    """What deviates from the pattern, e.g. ``16 missing``; empty if nothing does."""
+    """What deviates from the pattern, e.g. ``16 missing``; empty if nothing unusual does."""
+    if not found.deviates[run]:
+        return ""
     table = found.runs.table
     counts = {"missing": table.missing, "extra": table.extra, "swapped": table.swapped}
     return ", ".join(f"{count[run]} {kind}" for kind, count in counts.items() if count[run])

@@ -134,6 +134,16 @@ def test_what_always_runs_at_a_place_is_timed_like_all_others() -> None:
     assert (first.op, first.channel) == ("first_norm", "run time")
 
 
+def test_what_all_of_a_group_deviate_in_is_not_told() -> None:
+    steps = with_another_first_norm()
+    steps.dropped.append((STEP, place(AT, "attention")))
+    found = find(with_patterns({0: steps}))
+    layers = next(i for i, name in found.runs.names.items() if name == "P1.1")
+    table, own = found.runs.table, found.runs.table.pattern == layers
+    assert (table.swapped[own & (table.number % LAYERS == 0)] == 1).all()
+    assert table.number[own & found.deviates].tolist() == [NUMBER]
+
+
 def test_another_in_the_place_of_the_usual_other_one_is_swapped() -> None:
     steps = with_another_first_norm()
     steps.dropped.append((STEP, place(0, "norm")))
