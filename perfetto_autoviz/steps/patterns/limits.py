@@ -63,7 +63,7 @@ COUNT_RATIO = 4
 differ: a draft model has one layer or a few, its target dozens; a missing or an extra
 layer stays far below."""
 
-DISTINCT_GAP = 2.0
+DISTINCT_GAP = 1.75
 """How much longer than all others a gap must be to mark where a loop starts, though fewer
 complete copies fit then. The gaps inside replayed graphs differ by less."""
 

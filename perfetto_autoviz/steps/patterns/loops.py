@@ -196,7 +196,7 @@ def _keep(
     for number, found in enumerate(choice.loops):
         free = trimmed(found, marks)
         if len(free):
-            phase = choose_rotation(free, line, order)
+            phase = choose_rotation(free, line, order, costs)
             if not exact:
                 free, phase = typical_copy(line, free, phase), 0
             main = [one for one in kept if one.is_main]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from perfetto_autoviz.steps.patterns.kernels import Order
+from perfetto_autoviz.steps.patterns.costs import Costs
+from perfetto_autoviz.steps.patterns.kernels import Index, Order
 from perfetto_autoviz.steps.patterns.limits import (
     COMMON_END,
     DISTINCT_GAP,
@@ -19,7 +20,7 @@ from perfetto_autoviz.steps.patterns.substrings import Stretches, ranges
 Ints = NDArray[np.int64]
 
 
-def choose_rotation(found: Stretches, line: Line, order: Order) -> int:
+def choose_rotation(found: Stretches, line: Line, order: Order, costs: Costs) -> int:
     """The phase, counted from the stretches' origins, at which copies of a loop start.
 
     A known iteration decides, then a known layer, then a gap that is longer than all others,
@@ -30,6 +31,7 @@ def choose_rotation(found: Stretches, line: Line, order: Order) -> int:
         found: all stretches of one cyclic word.
         line: the sequence.
         order: its kernels, for their gaps and for known starts.
+        costs: the kernels of its items.
     """
     period = int(found.period[0])
     copies = _sample(found, period)
@@ -39,9 +41,9 @@ def choose_rotation(found: Stretches, line: Line, order: Order) -> int:
         if share.max() >= HINTED:
             return int(share.argmax())
     typical = np.median(order.gap[table], axis=0)
-    second, largest = np.sort(typical)[-2:]
-    if largest > 0 and largest >= DISTINCT_GAP * max(second, 0):
-        return int(typical.argmax())
+    pauses = _distinct(typical, line.symbol[copies[0] : copies[0] + period], costs.base)
+    if len(pauses):
+        return max(pauses, key=lambda phase: _covered(found, line, costs, phase))
     fixed = _fixed_end(found, period)
     if fixed is not None:
         return fixed
@@ -50,6 +52,32 @@ def choose_rotation(found: Stretches, line: Line, order: Order) -> int:
     best = best[typical[best] == typical[best].max()]
     first = (found.start[0] - found.origin[0]) % period
     return int(best[np.argmin((best - first) % period)])
+
+
+def _distinct(typical: NDArray[np.float64], word: Index, base: int) -> list[int]:
+    """Positions before which the gap is longer than before all others, the longest first.
+
+    Of steps, several kinds of which make one loop, there may be several: all before the same
+    operation.
+    """
+    longest = int(typical.argmax())
+    alike = np.arange(len(word)) == longest
+    if (word >= base).any():
+        alike = word == word[longest]
+    enough = DISTINCT_GAP * max(float(typical[~alike].max(initial=0)), 0)
+    pauses = np.flatnonzero(alike & (typical > 0) & (typical >= enough))
+    return pauses[np.argsort(-typical[pauses], kind="stable")].tolist()
+
+
+def _covered(found: Stretches, line: Line, costs: Costs, phase: int) -> int:
+    """Kernels in complete copies, and in incomplete ones of which enough ran."""
+    period = int(found.period[0])
+    first = int(copy_starts(found, phase)[0])
+    until = np.concatenate([[0], np.cumsum(costs.of(line.symbol[first : first + period]))])
+    head = (found.origin + phase - found.start) % period
+    count, tail = np.divmod(found.stop - found.start - head, period)
+    parts = np.concatenate([until[-1] - until[period - head], until[tail]])
+    return int(count.sum() * until[-1] + parts[parts >= PARTIAL * until[-1]].sum())
 
 
 def _fixed_end(found: Stretches, period: int) -> int | None:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from perfetto_autoviz.frames import relation_frame
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.relations import PATTERN, PATTERN_POSITION, PATTERN_RUN, PATTERN_SEGMENT
 from perfetto_autoviz.steps.intervals import Ints
 from perfetto_autoviz.steps.keys import KEY_COLUMNS, DurableKeys, with_nulls
@@ -17,7 +18,7 @@ from perfetto_autoviz.steps.patterns.detect import detect_patterns
 from perfetto_autoviz.steps.patterns.kernels import RankKernels
 from perfetto_autoviz.steps.patterns.line import INNER
 from perfetto_autoviz.steps.patterns.result import Patterns
-from perfetto_autoviz.steps.step import Frames, Options, Read, SetStep
+from perfetto_autoviz.steps.step import Frames, Read, SetStep
 
 _KINDS = np.array(["plain", "extra", "swapped"], object)
 _EXTRA = 1

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.patterns import Patterns, kernel_places
-from perfetto_autoviz.synth.loops import DRAFT_STEP, LAYERS, STEP
+from perfetto_autoviz.synth.loops import DRAFT_STEP, LAYERS
 from tests.benchmarks.proof.kernels import Kernels
 
 Ints = NDArray[np.int64]
@@ -162,17 +162,20 @@ def _heaviest_increasing(loop: Sequence[tuple[int, int, int]]) -> list[tuple[int
 def _rotated_in(
     kernels: Kernels, found: Patterns, stands_for: Ints, true: Ints, right: Bools
 ) -> Bools:
-    """Kernels beside repeated layers that complete a run of them with the very same operation."""
+    """Kernels beside repeats of a loop that complete a run of it with the very same operation.
+
+    A run of repeated layers may end with the norm before the head; one of draft steps with the
+    first kernels of the step that checks them, which are those of a draft step, too.
+    """
     codes = kernels.op_codes()
     op_at: dict[int, int] = dict(zip(true[right].tolist(), codes[right].tolist(), strict=True))
-    layer_loops = [i for i, name in enumerate(kernels.patterns) if name not in (STEP, DRAFT_STEP)]
     same = [op_at.get(one) == code for one, code in zip(stands_for.tolist(), codes, strict=True)]
     runs = found.runs
     whole = (runs.missing <= 1) & (runs.extra == 0) & (runs.swapped == 0)
     run = kernel_places(found).run
     whole &= np.bincount(run[right], minlength=len(runs)) > 0
-    rotated: Bools = np.isin(stands_for // STRIDE, layer_loops) & np.array(same)
-    return rotated & (run >= 0) & whole[run]
+    rotated: Bools = np.array(same) & (run >= 0) & whole[run]
+    return rotated
 
 
 def _rotations(chosen: Mapping[int, int], right: Bools, mine: Ints, true: Ints) -> dict[int, int]:
