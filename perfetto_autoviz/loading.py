@@ -16,7 +16,7 @@ from perfetto_autoviz.engine import Engine, estimate_heap, fits, start_engine
 from perfetto_autoviz.errors import EngineError
 from perfetto_autoviz.ingest import Capture, scan_capture
 from perfetto_autoviz.ingest.source import Source, locate
-from perfetto_autoviz.steps import Options
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.tracks.enriched import write_enriched
 
 LIGHT_STAGES: tuple[tuple[str, ...], ...] = (("python_function",), ("python_function", "cpu_op"))

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from perfetto_autoviz.capture_row import capture_frame, stored_identity
 from perfetto_autoviz.engine import judge
 from perfetto_autoviz.errors import CaptureError
 from perfetto_autoviz.ingest import Capture, RankedCapture, find_captures
 from perfetto_autoviz.loading import Memory, OpenOptions, load_capture
-from perfetto_autoviz.rankset import RankSet
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.relations import CAPTURE
-from perfetto_autoviz.session import Session
-from perfetto_autoviz.steps import Options
+
+if TYPE_CHECKING:
+    from perfetto_autoviz.rankset import RankSet
+    from perfetto_autoviz.session import Session
 
 __all__ = ["OpenOptions", "engines_at_once", "open_capture", "open_ranks", "open_trace", "run_id"]
 
@@ -89,6 +92,8 @@ def open_ranks(found: Sequence[RankedCapture], options: OpenOptions) -> RankSet:
                 if not each.cancel() and each.exception() is None:
                     each.result().close()
             raise
+    from perfetto_autoviz.rankset import RankSet
+
     return RankSet(sessions, run, options.trace_processor)
 
 
@@ -118,8 +123,12 @@ def open_capture(
         CaptureError: the file is no capture of a device, or the engine holds less of it.
         EngineError: no engine was found, or the capture doesn't fit into it.
     """
-    engine, capture = load_capture(each.path, options, memory or Memory())
+    with _importing("perfetto_autoviz.capture_row"):
+        engine, capture = load_capture(each.path, options, memory or Memory())
     try:
+        from perfetto_autoviz.capture_row import capture_frame, stored_identity
+        from perfetto_autoviz.session import Session
+
         enriched = capture.annotations is not None
         known = stored_identity(engine) if enriched else {}
         session = Session(engine, capture, options.steps, stored=enriched and not options.fresh)
@@ -130,6 +139,17 @@ def open_capture(
         engine.close()
         raise
     return session
+
+
+@contextlib.contextmanager
+def _importing(module: str) -> Iterator[None]:
+    """Imports a module meanwhile.
+
+    What a session needs takes as long to import as an engine takes to start.
+    """
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        worker.submit(import_module, module)
+        yield
 
 
 def _check_complete(session: Session, capture: Capture) -> None:

@@ -13,9 +13,10 @@ from perfetto_autoviz.closing import Closing
 from perfetto_autoviz.engine import Engine
 from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.ingest import Capture
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.push import push_table
 from perfetto_autoviz.relations import RELATIONS, Relation, SqlType
-from perfetto_autoviz.steps import EXPANSIONS, STEPS, Expansion, Frames, Options, SetStep, Step
+from perfetto_autoviz.steps import EXPANSIONS, STEPS, Expansion, Frames, SetStep, Step
 from perfetto_autoviz.steps.step import LazyFrames
 
 _log = logging.getLogger("perfetto_autoviz.session")

@@ -58,7 +58,7 @@ def run(
     from perfetto_autoviz.cli.opened import sessions
     from perfetto_autoviz.ingest import find_captures
     from perfetto_autoviz.opening import OpenOptions
-    from perfetto_autoviz.steps import Options
+    from perfetto_autoviz.options import Options
 
     found = find_captures([Path(capture) for capture in captures])
     targets = _targets(found, out, force=force)

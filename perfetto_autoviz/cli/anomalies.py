@@ -68,10 +68,10 @@ def run(
     from perfetto_autoviz.cli.opened import sessions
     from perfetto_autoviz.ingest import find_captures
     from perfetto_autoviz.opening import OpenOptions
+    from perfetto_autoviz.options import Options
     from perfetto_autoviz.reports.anomalies.report import anomaly_report
     from perfetto_autoviz.reports.anomalies.terminal import tables
     from perfetto_autoviz.reports.csv import csv_text
-    from perfetto_autoviz.steps import Options
 
     learns = autoencoder or model is not None or save_model is not None
     for path in (csv, html, save_model):

@@ -139,9 +139,9 @@ def run(
     ns), report.html for a browser, summary.json, and enriched traces of both builds.
     """
     from perfetto_autoviz.comparison.api import compare
+    from perfetto_autoviz.options import Options
     from perfetto_autoviz.reports.comparison.document import document, json_text
     from perfetto_autoviz.reports.comparison.terminal import view
-    from perfetto_autoviz.steps import Options
     from perfetto_autoviz.steps.compare import Weights
 
     chosen = weights or (Weights.jaccard, Weights.levenshtein)

@@ -87,8 +87,8 @@ def run(
     from perfetto_autoviz.evaluation.trial import Settings
     from perfetto_autoviz.ingest import find_captures
     from perfetto_autoviz.opening import OpenOptions
+    from perfetto_autoviz.options import Options
     from perfetto_autoviz.reports.evaluation_table import evaluation_report, table
-    from perfetto_autoviz.steps import Options
 
     settings = Settings(count or (QUICK_COUNT if quick else COUNT), seed, patterns)
     with progress(quiet=quiet or as_json) as bars:

@@ -77,8 +77,8 @@ def run(
     trace, csv = _told_apart(trace, csv)
     from perfetto_autoviz.cli.opened import find, sessions
     from perfetto_autoviz.opening import OpenOptions
+    from perfetto_autoviz.options import Options
     from perfetto_autoviz.reports.layer_table import table
-    from perfetto_autoviz.steps import Options
 
     with progress(quiet=quiet or as_json) as bars:
         chosen = OpenOptions(trace_processor, light, bool(steps), Options(**steps), bars)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perfetto_autoviz.ingest import RankedCapture, find_captures
 from perfetto_autoviz.opening import OpenOptions, open_capture, open_ranks, run_id
-from perfetto_autoviz.rankset import RankSet
-from perfetto_autoviz.session import Session
+
+if TYPE_CHECKING:
+    from perfetto_autoviz.rankset import RankSet
+    from perfetto_autoviz.session import Session
 
 
 def open_found(found: Sequence[RankedCapture], options: OpenOptions) -> Session | RankSet:
@@ -23,6 +26,8 @@ def open_found(found: Sequence[RankedCapture], options: OpenOptions) -> Session 
 def sessions(found: Sequence[RankedCapture], options: OpenOptions) -> Iterator[list[Session]]:
     """Opens captures that were found, and yields their sessions in order of rank."""
     with open_found(found, options) as opened:
+        from perfetto_autoviz.session import Session
+
         if isinstance(opened, Session):
             yield [opened]
         else:

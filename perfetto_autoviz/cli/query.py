@@ -56,8 +56,8 @@ def run(
     """
     from perfetto_autoviz.cli.opened import find, open_found
     from perfetto_autoviz.opening import OpenOptions
+    from perfetto_autoviz.options import Options
     from perfetto_autoviz.rankset import RankSet
-    from perfetto_autoviz.steps import Options
 
     statement = _statement(sql)
     with progress(quiet=quiet) as report:

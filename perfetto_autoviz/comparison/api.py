@@ -17,7 +17,7 @@ from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.ingest import find_captures
 from perfetto_autoviz.loading import Progress
 from perfetto_autoviz.opening import OpenOptions
-from perfetto_autoviz.steps import Options
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.steps.compare import THRESHOLD, Weights
 
 PathLike = str | os.PathLike[str]

@@ -12,9 +12,10 @@ import pandas as pd
 
 from perfetto_autoviz.evaluation.inject import Injected, inject
 from perfetto_autoviz.evaluation.plan import NONE, Plan
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.relations import RELATIONS
 from perfetto_autoviz.session import Session
-from perfetto_autoviz.steps import STEPS, Frames, Options, SetStep, Step
+from perfetto_autoviz.steps import STEPS, Frames, SetStep, Step
 from perfetto_autoviz.steps.layers import LAYERS_STEP
 from perfetto_autoviz.steps.patterns.step import PATTERNS_STEP
 

@@ -10,7 +10,8 @@ from perfetto_autoviz.evaluation.labels import Label
 from perfetto_autoviz.evaluation.rates import Rate
 from perfetto_autoviz.evaluation.score import METHODS, Found, Tally, outcomes, untouched
 from perfetto_autoviz.evaluation.trial import PatternTrial, Trial
-from perfetto_autoviz.steps import Frames, Options
+from perfetto_autoviz.options import Options
+from perfetto_autoviz.steps import Frames
 from perfetto_autoviz.steps.anomalies.findings import find
 
 ALL_PATTERNS = "all patterns"

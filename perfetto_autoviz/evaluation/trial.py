@@ -14,7 +14,8 @@ from perfetto_autoviz.evaluation.plan import Plan, Target, Work, draw
 from perfetto_autoviz.evaluation.rates import Rate
 from perfetto_autoviz.evaluation.score import METHODS, Found, Tally, outcomes
 from perfetto_autoviz.evaluation.split import Split, split_runs
-from perfetto_autoviz.steps import Frames, Options
+from perfetto_autoviz.options import Options
+from perfetto_autoviz.steps import Frames
 from perfetto_autoviz.steps.anomalies.model import Model, fit_model, with_thresholds
 from perfetto_autoviz.steps.anomalies.values import RunSet
 from perfetto_autoviz.synth.anomaly_kinds import KINDS, Kind

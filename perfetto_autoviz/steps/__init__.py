@@ -9,7 +9,7 @@ from perfetto_autoviz.steps.layers import LAYERS_STEP
 from perfetto_autoviz.steps.patterns.step import PATTERNS_STEP
 from perfetto_autoviz.steps.phases import PHASES_STEP
 from perfetto_autoviz.steps.steady_state import STEADY_STATE_STEP
-from perfetto_autoviz.steps.step import Frames, Options, Read, SetStep, Step
+from perfetto_autoviz.steps.step import Frames, Read, SetStep, Step
 
 STEPS: tuple[Step | SetStep, ...] = (
     KERNEL_NAMES_STEP,
@@ -23,4 +23,4 @@ STEPS: tuple[Step | SetStep, ...] = (
 )
 """All steps; each runs when something first reads what it makes."""
 
-__all__ = ["EXPANSIONS", "STEPS", "Expansion", "Frames", "Options", "Read", "SetStep", "Step"]
+__all__ = ["EXPANSIONS", "STEPS", "Expansion", "Frames", "Read", "SetStep", "Step"]

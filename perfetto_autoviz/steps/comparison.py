@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from perfetto_autoviz.frames import relation_frame
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.relations import COMPARISON_RELATIONS
-from perfetto_autoviz.steps.step import Frames, Options, Step
+from perfetto_autoviz.steps.step import Frames, Step
 
 
 def no_comparison(_frames: Frames, _options: Options) -> dict[str, pd.DataFrame]:

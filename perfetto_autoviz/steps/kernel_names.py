@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from perfetto_autoviz.frames import relation_frame
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.relations import KERNEL_NAME
 from perfetto_autoviz.steps.ops import classify_names
-from perfetto_autoviz.steps.step import Frames, Options, Read, Step
+from perfetto_autoviz.steps.step import Frames, Read, Step
 
 
 def name_kernels(frames: Frames, _options: Options) -> dict[str, pd.DataFrame]:

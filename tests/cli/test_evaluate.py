@@ -15,7 +15,8 @@ from perfetto_autoviz.cli.app import main
 from perfetto_autoviz.evaluation.frames import base_frames
 from perfetto_autoviz.evaluation.results import NOTHING, Row, rows
 from perfetto_autoviz.evaluation.trial import Settings, Trial, try_capture
-from perfetto_autoviz.steps import Frames, Options
+from perfetto_autoviz.options import Options
+from perfetto_autoviz.steps import Frames
 from perfetto_autoviz.synth import SynthCapture, preset, synthesise
 from perfetto_autoviz.synth.anomaly_kinds import KINDS
 from tests.live import open_fresh

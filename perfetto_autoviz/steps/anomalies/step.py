@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.relations import ANOMALY_GROUP, KERNEL_ANOMALY, RUN_ANOMALY, STRAGGLER
 from perfetto_autoviz.steps.anomalies.context import CONTEXT_READS
 from perfetto_autoviz.steps.anomalies.findings import Findings, find
@@ -14,7 +15,7 @@ from perfetto_autoviz.steps.anomalies.frames import anomaly_frames
 from perfetto_autoviz.steps.anomalies.kernels import ACTIVITY
 from perfetto_autoviz.steps.anomalies.runs import READS
 from perfetto_autoviz.steps.anomalies.stragglers import Lateness, lateness
-from perfetto_autoviz.steps.step import Frames, Options, Read, SetStep
+from perfetto_autoviz.steps.step import Frames, Read, SetStep
 
 _COLLECTIVE = "communication"
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from perfetto_autoviz.frames import relation_frame
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.relations import ITERATION, ITERATION_EVIDENCE, ITERATION_SEGMENT
 from perfetto_autoviz.relations.iterations import REAL_KINDS
 from perfetto_autoviz.steps.iterations.annotated import annotated_levels
@@ -17,7 +18,7 @@ from perfetto_autoviz.steps.iterations.inferred import infer_levels
 from perfetto_autoviz.steps.iterations.membership import Activities
 from perfetto_autoviz.steps.iterations.rows import iteration_frames
 from perfetto_autoviz.steps.keys import KEY_COLUMNS, DurableKeys
-from perfetto_autoviz.steps.step import Frames, Options, Read, Step
+from perfetto_autoviz.steps.step import Frames, Read, Step
 
 
 def find_iterations(frames: Frames, _options: Options) -> dict[str, pd.DataFrame]:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.frames import relation_frame
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.relations import LAYER
 from perfetto_autoviz.steps.intervals import Ints, span_by_group, union_by_group
 from perfetto_autoviz.steps.layers.boundaries import (
@@ -28,7 +29,7 @@ from perfetto_autoviz.steps.layers.modules import (
     module_classes,
     module_extents,
 )
-from perfetto_autoviz.steps.step import Frames, Options, Read, Step
+from perfetto_autoviz.steps.step import Frames, Read, Step
 
 ATTENTION_ANCHOR = "attention anchor"
 SOFTMAX_ANCHOR = "softmax anchor"

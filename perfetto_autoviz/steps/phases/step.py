@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from perfetto_autoviz.frames import relation_frame
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.relations import PHASE
 from perfetto_autoviz.steps.phases.inferred import inferred_phases
 from perfetto_autoviz.steps.phases.language import is_language_model
 from perfetto_autoviz.steps.phases.stated import stated_phase
 from perfetto_autoviz.steps.phases.work import Work
-from perfetto_autoviz.steps.step import Frames, Options, Read, Step
+from perfetto_autoviz.steps.step import Frames, Read, Step
 
 Row = dict[str, Any]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from perfetto_autoviz.options import DEFAULT_NUM_STEPS
 from perfetto_autoviz.steps.intervals import Ints, runs
 from perfetto_autoviz.steps.steady_state.region import Flags, Floats
 from perfetto_autoviz.steps.steady_state.series import Series, series
 from perfetto_autoviz.steps.steady_state.windows import Mode
-from perfetto_autoviz.steps.step import DEFAULT_NUM_STEPS
 
 PREFERENCE: tuple[Mode, ...] = ("decode", "mixed", "prefill", "any")
 """Modes as they are tried: decode iterations of as many requests do the same work; what a

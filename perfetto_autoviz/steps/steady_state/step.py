@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from perfetto_autoviz.frames import relation_frame
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.relations import STEADY_WINDOW
 from perfetto_autoviz.steps.steady_state.region import Floats
 from perfetto_autoviz.steps.steady_state.series import Series, series
@@ -20,7 +21,7 @@ from perfetto_autoviz.steps.steady_state.windows import (
     longest_window,
     mixed_window,
 )
-from perfetto_autoviz.steps.step import Frames, Options, Read, Step
+from perfetto_autoviz.steps.step import Frames, Read, Step
 
 # A stretch of prefill that lies outside the region was not steady by the load around it.
 _OUTSIDE_CONFIDENCE = 0.3

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from perfetto_autoviz.steps import Frames, Options
+from perfetto_autoviz.options import Options
+from perfetto_autoviz.steps import Frames
 from perfetto_autoviz.steps.anomalies.baseline import Baseline, baseline
 from perfetto_autoviz.steps.anomalies.cells import run_sets
 from perfetto_autoviz.steps.anomalies.context import read_context

@@ -209,7 +209,7 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
 def test_durations_alone_don_t_need_torch() -> None:
     code = (
         "import sys; from tests.steps.anomalies.captures import serving, with_patterns;"
-        "from perfetto_autoviz.steps import Options;"
+        "from perfetto_autoviz.options import Options;"
         "from perfetto_autoviz.steps.anomalies.step import find_anomalies;"
         "frames = with_patterns({0: serving(20, 8, seed=1)});"
         "made = find_anomalies(frames, Options());"

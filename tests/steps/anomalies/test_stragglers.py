@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfetto_autoviz.steps import Options
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.steps.anomalies.step import find_anomalies
 from tests.steps.anomalies.captures import Steps, with_patterns
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.steps.iterations import find_iterations
-from perfetto_autoviz.steps.step import Options
 from tests.steps.iterations.activities import LAYER, activities, spans, starts, step
 
 NOTHING = spans([])

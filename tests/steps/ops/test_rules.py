@@ -96,7 +96,7 @@ def test_pitfalls(name: str, family: str) -> None:
         "void kernel<int>(int*)",
         "addition_kernel(float*, float const*, float const*, int, int)",
         "par_ranged1d_kernel",
-        "void at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel_2d<float>(int)",
+        "void at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel<float>(int)",
     ],
 )
 def test_the_unknown_stays_other(name: str) -> None:

@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 
 from perfetto_autoviz.frames import relation_frame
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.relations import ITERATION, PHASE
 from perfetto_autoviz.steps.phases.step import find_phases
-from perfetto_autoviz.steps.step import LazyFrames, Options, Read
+from perfetto_autoviz.steps.step import LazyFrames, Read
 
 
 def iterations(names: list[str], kinds: list[str] | None = None) -> pd.DataFrame:

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from perfetto_autoviz.frames import relation_frame
+from perfetto_autoviz.options import Options
 from perfetto_autoviz.relations import ITERATION, PHASE, STEADY_WINDOW
 from perfetto_autoviz.steps.steady_state.step import find_steady_windows
-from perfetto_autoviz.steps.step import Options
 
 GAP = 10
 
