@@ -275,7 +275,7 @@ CREATE OR REPLACE PERFETTO VIEW autoviz_run_match(
   partner STRING,
   -- Score of the match.
   score DOUBLE,
-  -- Median time in ns of the partner's runs.
+  -- Median time in ns of the partner's runs in steps of the same phase.
   partner_median DOUBLE,
   -- B less A in ns, of the run and that median.
   difference DOUBLE,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from perfetto_autoviz.comparison.result import Comparison, PairComparison
+from perfetto_autoviz.comparison.runs import BuildName
 from perfetto_autoviz.frames import relation_frame
 from perfetto_autoviz.relations import (
     COMPARISON,
@@ -16,16 +16,10 @@ from perfetto_autoviz.relations import (
     MATCH,
     OPERATION_CHANGE,
     PAIR_SCORE,
-    PATTERN,
-    PATTERN_RUN,
-    RUN_MATCH,
     UNSHARED_OPERATION,
     Relation,
 )
-from perfetto_autoviz.steps import Frames
 from perfetto_autoviz.steps.compare import KEYS, edits_frame
-
-BuildName = Literal["A", "B"]
 
 _UNSHARED_NAMES = {"label": "op", "runs": "run_count", "count": "kernel_count"}
 
@@ -45,53 +39,6 @@ def comparison_frames(comparison: Comparison, build: BuildName) -> dict[str, pd.
         ),
     }
     return {relation.name: frame for relation, frame in tables.items()}
-
-
-def run_frame(comparison: Comparison, build: BuildName, relations: Frames) -> pd.DataFrame:
-    """One rank's runs beside their partners.
-
-    Args:
-        comparison: the comparison.
-        build: which of the two the rank belongs to.
-        relations: the rank's ``pattern`` and ``pattern_run``.
-    """
-    runs = relations[PATTERN_RUN.name]
-    names = relations[PATTERN.name].set_index("id")["name"]
-    partners = _partners(comparison, build)
-    patterns = runs["pattern_id"].map(names)
-    own = pd.DataFrame([partners.get(str(name), {}) for name in patterns])
-    own = own.reindex(columns=["match_id", "partner", "score", "partner_median"])
-    median = own["partner_median"].to_numpy(np.float64)
-    dur = runs["dur"].to_numpy(np.float64)
-    difference = median - dur if build == "A" else dur - median
-    before = dur if build == "A" else median
-    return relation_frame(
-        RUN_MATCH,
-        {
-            "ts": runs["ts"].to_numpy(),
-            "dur": runs["dur"].to_numpy(),
-            "run_id": runs["id"].to_numpy(),
-            "level": runs["level"].to_numpy(),
-            "pattern": patterns.to_numpy(),
-            **{name: own[name].to_numpy() for name in own.columns},
-            "difference": difference,
-            "ratio": difference / np.where(before > 0, before, np.nan),
-        },
-    )
-
-
-def _partners(comparison: Comparison, build: BuildName) -> dict[str, dict[str, Any]]:
-    """By a pattern's name what its runs are shown with."""
-    found = {}
-    for number, pair in enumerate(comparison.pairs):
-        own, other = (pair.a, pair.b) if build == "A" else (pair.b, pair.a)
-        found[own.name] = {
-            "match_id": number,
-            "partner": other.name,
-            "score": pair.match.score.score,
-            "partner_median": pair.medians[1 if build == "A" else 0],
-        }
-    return found
 
 
 def _comparison_row(comparison: Comparison, build: BuildName) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from perfetto_autoviz.annotate import enriched_path, write_relations
 from perfetto_autoviz.comparison.folder import MARK, files_below, written_whole
 from perfetto_autoviz.comparison.opened import Side
 from perfetto_autoviz.comparison.result import Comparison, PairComparison
-from perfetto_autoviz.comparison.stored import BuildName, comparison_frames, run_frame
+from perfetto_autoviz.comparison.runs import BuildName, phase_medians, run_frame
+from perfetto_autoviz.comparison.stored import comparison_frames
 from perfetto_autoviz.relations import RUN_MATCH
 from perfetto_autoviz.reports.comparison.document import document, json_text
 from perfetto_autoviz.reports.comparison.page import page
@@ -40,8 +41,8 @@ def write_comparison(comparison: Comparison, a: Side, b: Side, out: Path) -> Non
     with writing(out), written_whole(out) as folder:
         _write_tables(comparison, folder)
         (folder / "report.html").write_text(page(comparison), encoding="utf-8")
-        _write_traces(comparison, a, "A", folder)
-        _write_traces(comparison, b, "B", folder)
+        _write_traces(comparison, "A", a, b, folder)
+        _write_traces(comparison, "B", b, a, folder)
         found = {**document(comparison), "files": [*files_below(folder), MARK]}
         (folder / MARK).write_text(json_text(found), encoding="utf-8")
 
@@ -65,15 +66,18 @@ def pair_folder(pair: PairComparison) -> str:
     return f"pairs/{pair.name}"
 
 
-def _write_traces(comparison: Comparison, side: Side, build: BuildName, folder: Path) -> None:
+def _write_traces(
+    comparison: Comparison, build: BuildName, side: Side, other: Side, folder: Path
+) -> None:
     shared = comparison_frames(comparison, build)
+    medians = phase_medians(rank.relations for rank in other.ranks.values())
     (folder / build).mkdir()
     names = _trace_names(side)
     for rank, one in side.ranks.items():
         relations = {
             **one.relations,
             **shared,
-            RUN_MATCH.name: run_frame(comparison, build, one.relations),
+            RUN_MATCH.name: run_frame(comparison, build, one.relations, medians),
         }
         write_relations(one.capture, relations, one.first_ts, folder / build / names[rank])
 

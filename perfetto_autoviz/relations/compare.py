@@ -126,7 +126,11 @@ RUN_MATCH = Relation(
         Column("pattern", "STRING", "Name of the pattern."),
         Column("partner", "STRING", "Name of the other build's pattern."),
         Column("score", "DOUBLE", "Score of the match."),
-        Column("partner_median", "DOUBLE", "Median time in ns of the partner's runs."),
+        Column(
+            "partner_median",
+            "DOUBLE",
+            "Median time in ns of the partner's runs in steps of the same phase.",
+        ),
         Column("difference", "DOUBLE", "B less A in ns, of the run and that median."),
         Column("ratio", "DOUBLE", "The same relative to A."),
     ),

@@ -6,22 +6,11 @@ import pandas as pd
 import pytest
 
 from perfetto_autoviz.comparison import Choices
-from perfetto_autoviz.comparison.stored import comparison_frames, run_frame
+from perfetto_autoviz.comparison.stored import comparison_frames
 from perfetto_autoviz.relations import COMPARISON_RELATIONS
 from perfetto_autoviz.steps.compare import Weights
 from tests.comparison.builds import compared, letters
 from tests.steps.compare.builds import layers
-
-
-def ranks(patterns: list[str], runs: list[tuple[int, int, int]]) -> dict[str, pd.DataFrame]:
-    """A rank's frames from its patterns' names and its runs' pattern, start and duration."""
-    return {
-        "pattern": pd.DataFrame({"id": range(len(patterns)), "name": patterns}),
-        "pattern_run": pd.DataFrame(
-            [(number, pattern, 0, ts, dur) for number, (pattern, ts, dur) in enumerate(runs)],
-            columns=["id", "pattern_id", "level", "ts", "dur"],
-        ),
-    }
 
 
 def test_frames_have_the_relations_columns() -> None:
@@ -81,31 +70,3 @@ def test_what_was_chosen_is_told() -> None:
     assert (told["jaccard_weight"], told["levenshtein_weight"], told["threshold"]) == (1, 3, 0.25)
     assert (told["assignment"], told["assignments_differ"]) == ("optimal", 0)
     assert told["gpu_a"] is None
-
-
-def test_each_run_stands_beside_the_other_builds_median() -> None:
-    # A run takes 30 ns in A, and 60 in B.
-    comparison = compared(layers(["abc", "xy"]), layers(["abc"], dur=20))
-    rank = ranks(["P1", "P2"], [(0, 5, 30), (0, 50, 45), (1, 99, 20)])
-    frame = run_frame(comparison, "A", rank)
-    assert frame["ts"].tolist() == [5, 50, 99]
-    assert frame["pattern"].tolist() == ["P1", "P1", "P2"]
-    assert frame["partner"].tolist()[:2] == ["P1", "P1"]
-    assert pd.isna(frame["partner"].iloc[2])
-    assert frame["partner_median"].tolist()[:2] == [60, 60]
-    # Always B less A, relative to A.
-    assert frame["difference"].tolist()[:2] == [30, 15]
-    assert frame["ratio"].tolist()[:2] == [1, pytest.approx(1 / 3)]
-    assert pd.isna(frame["match_id"].iloc[2])
-
-
-def test_runs_of_b_are_compared_with_as_median() -> None:
-    comparison = compared(layers(["abc"]), layers(["abc"], dur=20))
-    frame = run_frame(comparison, "B", ranks(["P1"], [(0, 5, 60), (0, 80, 15)]))
-    assert frame["difference"].tolist() == [30, -15]
-    assert frame["ratio"].tolist() == [1, -0.5]
-
-
-def test_a_rank_without_runs_has_no_rows() -> None:
-    comparison = letters(["abc"], ["abc"])
-    assert run_frame(comparison, "A", ranks(["P1"], [])).empty

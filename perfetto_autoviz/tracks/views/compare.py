@@ -25,7 +25,8 @@ def comparison_track(relations: Mapping[str, pd.DataFrame]) -> TrackSpec:
         runs["pattern"].tolist(),
         level="level",
         description="Runs beside the patterns of the other build that they were matched with:"
-        " how much longer B takes than A, this run against the median of the other's.",
+        " how much longer B takes than A, this run against the median of the other's in steps of"
+        " the same phase.",
     )
 
 
