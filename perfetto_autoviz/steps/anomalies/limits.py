@@ -59,6 +59,10 @@ and collectives, would have to take many times as long to be found."""
 IDLE_TOLERANCE = 0.05
 """The same of idle times, in log1p(µs): 5 % of a long one, 50 ns of a short one."""
 
+LEAST_REACH = 2.0
+"""Spreads that the errors of all but a share `RATE` of runs reach at least, where channels are
+compared: run times that never differ are not held to less than a third."""
+
 INPUT_LIMIT = 2.0
 """Spreads beyond which the network's input is cut off, so that it can't learn to pass on what
 it should not know: at 8 it passed on half of a spike in the noisiest kernels of a layer of 50."""

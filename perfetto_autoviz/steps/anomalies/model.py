@@ -32,6 +32,7 @@ from perfetto_autoviz.steps.anomalies.scores import (
     Usual,
     fit_usual,
     score,
+    weighted,
 )
 from perfetto_autoviz.steps.anomalies.thresholds import Tail, Threshold, fit_tails, set_threshold
 from perfetto_autoviz.steps.anomalies.values import RunSet, Singles
@@ -223,7 +224,9 @@ def _cell(runs: RunSet, scaled: Scaled, error: Singles, train: Ints, name: str) 
     if not len(normal):
         return None
     usual = fit_usual(runs.rows(normal), _rows(scaled, normal), error[normal])
-    scores = score(usual, runs.rows(own), _rows(scaled, own), error[own])
+    training = (runs.rows(own), _rows(scaled, own), error[own])
+    usual = weighted(usual, score(usual, *training))
+    scores = score(usual, *training)
     return Cell(usual, fit_tails(scores.table))
 
 

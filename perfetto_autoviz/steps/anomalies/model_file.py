@@ -107,6 +107,7 @@ def _cell_entry(cell: Cell, at: str, arrays: Arrays) -> dict[str, Any]:
     threshold = cell.threshold
     return {
         "at": at,
+        "idle_weight": cell.usual.idle_weight,
         "drift_spread": cell.usual.drift_spread,
         "extra": cell.usual.extra,
         "count": cell.usual.count,
@@ -146,6 +147,7 @@ def _model(entry: Mapping[str, Any], get: Get) -> Model:
 def _cell(entry: Mapping[str, Any], get: Get) -> Cell:
     usual = Usual(
         error_spread=get(f"{entry['at']}error_spread"),
+        idle_weight=float(entry["idle_weight"]),
         drift_spread=float(entry["drift_spread"]),
         odd=get(f"{entry['at']}odd"),
         extra={str(op): float(share) for op, share in entry["extra"].items()},

@@ -8,12 +8,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perfetto_autoviz.steps.anomalies.limits import DRIFT_LIMIT, IDLE_TOLERANCE, TOLERANCE
+from perfetto_autoviz.steps.anomalies.limits import (
+    DRIFT_LIMIT,
+    IDLE_TOLERANCE,
+    LEAST_REACH,
+    RATE,
+    TOLERANCE,
+)
 from perfetto_autoviz.steps.anomalies.runs import RunMatrix
 from perfetto_autoviz.steps.anomalies.scaling import Scaled, robust_spread
 from perfetto_autoviz.steps.anomalies.values import RunSet, Singles
@@ -54,6 +60,7 @@ class Usual:
     Attributes:
         error_spread: spread of the error in units of the scaling's, shape
             ``(channels, positions)``.
+        idle_weight: what errors of idle times count, at most 1.
         drift_spread: spread of the drift over runs.
         odd: share of runs in which something else ran than usually at this place of a step,
             shape ``(positions,)``.
@@ -62,6 +69,7 @@ class Usual:
     """
 
     error_spread: Singles
+    idle_weight: float
     drift_spread: float
     odd: Floats
     extra: dict[str, float]
@@ -80,6 +88,7 @@ def fit_usual(runs: RunSet, scaled: Scaled, error: Singles) -> Usual:
     runs_with = Counter(op for _, op in set(_extra_ops(matrix)))
     return Usual(
         error_spread=robust_spread(error, scaled.there),
+        idle_weight=1.0,
         drift_spread=max(float(np.sqrt(np.mean(drift**2))), 1e-3) if len(drift) else 1.0,
         odd=(matrix.ran != runs.expected).mean(axis=0),
         extra={op: runs_with[op] / len(matrix) for op in sorted(runs_with)},
@@ -92,10 +101,30 @@ def score(usual: Usual, runs: RunSet, scaled: Scaled, error: Singles) -> Scores:
     # Without the tolerance, the unit would make much of what is little.
     unit = np.hypot(usual.error_spread, _tolerance(scaled.normal) / scaled.spread)
     standard = np.where(scaled.there, error / unit, 0).astype(np.float32)
+    standard[:, 1] *= usual.idle_weight
     drift = raw_drift(scaled) / usual.drift_spread
     largest = np.abs(standard).reshape(len(standard), -1).max(axis=1, initial=0)
     table = np.stack([largest, np.abs(drift), sequence_scores(usual, runs)], axis=1)
     return Scores(table.astype(np.float64), drift, standard)
+
+
+def weighted(usual: Usual, training: Scores) -> Usual:
+    """With a weight by which idle times reach no farther than run times.
+
+    Where the host decides how long a device idles, normal idle times differ so much that any
+    threshold for them would hide what happens to run times.
+
+    Args:
+        usual: with the weight 1.
+        training: scores of training runs by that.
+    """
+    if not training.error.size:
+        return usual
+    run, idle = (
+        float(np.quantile(np.abs(channel).max(axis=1), 1 - RATE))
+        for channel in np.moveaxis(training.error, 1, 0)
+    )
+    return replace(usual, idle_weight=min(max(run, LEAST_REACH) / max(idle, LEAST_REACH), 1.0))
 
 
 def _tolerance(normal: Singles) -> Singles:

@@ -128,6 +128,21 @@ def test_overlapping_kernels_and_no_idle_time() -> None:
     assert (CHANNELS[channel], model.ops[position]) == ("idle time", "gate")
 
 
+def test_noisy_idle_times_hide_no_spike() -> None:
+    # As where the host decides how long a device idles: a few µs in most runs, hundreds in some.
+    steps = serving(STEPS, LAYERS, seed=6, noise=0.01, gap_noise=2.0)
+    steps.dur[TEST_STEP, place(6, "attention")] *= 3
+    runs = layers_of(steps)
+    model = fit_model(runs, np.arange(0, len(runs), 2))
+    assert model is not None
+    verdict = judge(with_thresholds(model, runs, np.arange(1, len(runs), 2)), runs)
+    row = TEST_STEP * LAYERS + 6
+    channel, position = (each[row] for each in verdict.scores.culprits())
+    assert "kernel" in flagged(verdict, row)
+    assert (CHANNELS[channel], model.ops[position]) == ("run time", "attention")
+    assert verdict.flagged.mean() < 0.04
+
+
 def test_constant_times() -> None:
     steps = serving(STEPS, LAYERS, seed=1, noise=0, gap_noise=0)
     found = find(with_patterns({0: steps}), autoencoder=True)
