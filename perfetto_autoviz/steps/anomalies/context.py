@@ -145,13 +145,19 @@ def _shapes(runs: RunTable, phase: NDArray[np.object_], place: Ints) -> Ints:
     """What usually deviates from the pattern at each run's place in a step, as a code.
 
     The last layer of every step may have no successor to prepare: that is no anomaly, but its
-    runs are not comparable with those of other layers. 0 stands for no deviation.
+    runs are not comparable with those of other layers. Where steps of a phase are few, those of
+    all phases tell. 0 stands for no deviation.
     """
     deviates = (runs.missing > 0) | (runs.extra > 0) | (runs.swapped > 0)
     shape = np.where(deviates, code_of(runs.missing, runs.extra, runs.swapped) + 1, 0)
     phases = np.unique(phase.astype(str), return_inverse=True)[1].ravel().astype(np.int64)
-    at = code_of(runs.pattern, phases, place)
-    return np.where(count_of(at) >= LEAST_PER_ORDINAL, most_frequent(shape, at), 0)
+    in_phase, anywhere = code_of(runs.pattern, phases, place), code_of(runs.pattern, place)
+    usual = np.where(
+        count_of(in_phase) >= LEAST_PER_ORDINAL,
+        most_frequent(shape, in_phase),
+        most_frequent(shape, anywhere),
+    )
+    return np.where(count_of(anywhere) >= LEAST_PER_ORDINAL, usual, 0)
 
 
 def _add_phases(context: RunContext, phases: pd.DataFrame, own: Ints) -> None:

@@ -83,3 +83,17 @@ def test_the_last_layer_may_regularly_be_shorter() -> None:
     flagged = prepared.baseline.side[matrix.run] != 0
     assert flagged[last].mean() < 0.2 if last.any() else True
     assert flagged[~last].mean() < 0.1
+
+
+def test_it_may_be_shorter_in_the_only_step_of_a_phase_too() -> None:
+    steps, layers = 14, 12
+    capture = serving(steps, layers, seed=1)
+    capture.dropped += [(step, place(layers - 1, "up")) for step in range(steps)]
+    capture.dur[0] *= 8
+    capture.phase = ["prefill", *capture.phase[1:]]
+    capture.size = [700, *capture.size[1:]]
+    prepared = Prepared.of({0: capture})
+    table, groups = prepared.runs.table, prepared.groups
+    (shorter,) = np.flatnonzero((table.missing > 0) & (groups.phase[groups.of] == "prefill"))
+    assert groups.count[groups.of[shorter]] == 1
+    assert prepared.baseline.side[shorter] == 0
