@@ -122,7 +122,8 @@ def _steady(summary: CaptureSummary) -> str:
         return "no steady state: too few steps" if summary.iterations else "none"
     parts = [
         ("" if window.mode == "any" else f"{window.mode} in ")
-        + f"steps {interval((window.first, window.last))}"
+        + ("step " if window.first == window.last else "steps ")
+        + interval((window.first, window.last))
         + ("" if window.batch_size is None else f" (bs {window.batch_size:g})")
         for window in windows
     ]
