@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from perfetto_autoviz.steps.anomalies.network import Autoencoder, parameter_count
+from perfetto_autoviz.steps.anomalies.network import Autoencoder
 from perfetto_autoviz.steps.anomalies.training import reconstruct, train
 
 SIZES = ((4_000, 16), (2_000, 64), (2_000, 1_000), (500, 4_000))
@@ -31,7 +31,8 @@ def scaled_runs(runs: int, kernels: int) -> np.ndarray:
 
 def main() -> int:
     """Trains at each size, one after the other in this process."""
-    sys.stdout.write(f"{parameter_count(Autoencoder()):,} parameters\n\n")
+    parameters = sum(parameter.numel() for parameter in Autoencoder().parameters())
+    sys.stdout.write(f"{parameters:,} parameters\n\n")
     sys.stdout.write("| runs | kernels | training s | of processor time | scoring s |\n")
     sys.stdout.write("|---|---|---|---|---|\n")
     broken = False

@@ -59,10 +59,5 @@ class Autoencoder(nn.Module):
         return out
 
 
-def parameter_count(network: nn.Module) -> int:
-    """Number of trained parameters."""
-    return sum(parameter.numel() for parameter in network.parameters())
-
-
 def _twice(values: Tensor) -> Tensor:
     return functional.interpolate(values, scale_factor=float(STRIDE), mode="nearest")

@@ -137,11 +137,6 @@ class RunMatrix:
         """Idle time in ns before each activity, never negative."""
         return np.maximum(self.gap, 0)
 
-    @property
-    def overlap(self) -> Ints:
-        """Time in ns for which earlier activities of the stream ran on, never negative."""
-        return np.maximum(-self.gap, 0)
-
     def rows(self, which: Ints | Bools) -> RunMatrix:
         """The matrix of some of the runs."""
         chosen = np.arange(len(self))[which]

@@ -42,9 +42,9 @@ def test_overlap_is_no_idle_time() -> None:
     steps.gap[:, place(0, "up") :: len(LAYER)] = -1_200
     matrix = Prepared.of({0: steps}).sets["P1.1"].matrix
     up = matrix.ops.index("up")
-    assert (matrix.overlap[:, up] == 1_200).all()
+    assert (matrix.gap[:, up] == -1_200).all()
     assert (matrix.idle[:, up] == 0).all()
-    assert (matrix.overlap[:, up - 1] == 0).all()
+    assert (matrix.idle[:, up - 1] == matrix.gap[:, up - 1]).all()
 
 
 def test_what_waits_for_another_stream_idles_since_that_ended() -> None:
