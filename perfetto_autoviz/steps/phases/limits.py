@@ -33,6 +33,12 @@ single call, too."""
 GRAPH_SHARE = 0.5
 """Part of a step's kernels that one launch must start to replay the step as a whole."""
 
+GRAPH_SIZES = (8, 16)
+"""Servers capture graphs for 1, 2 and 4 requests, then for multiples of these."""
+
+GROWS = 0.9
+"""Correlation of the logs of sizes and durations from which sizes count what steps work on."""
+
 LOAD_GAP = math.log(1.15)
 """Log of the factor of durations by which loads are told apart. Durations of steps with the
 same work vary by a few percent; the smallest prompts that pay a prefill are above."""

@@ -12,6 +12,8 @@ from perfetto_autoviz.steps.phases import device
 from perfetto_autoviz.steps.phases.groups import Groups, beside_known, by_gap
 from perfetto_autoviz.steps.phases.limits import (
     GRAPH_SHARE,
+    GRAPH_SIZES,
+    GROWS,
     LARGE_TILES,
     LARGEST_DECODE,
     LOAD_GAP,
@@ -58,7 +60,6 @@ class Tiers:
         drafts: which of them run a draft model.
         both: which of them run the attention kernels of prefill and those of decode.
         verdicts: what has been decided.
-        queries: tokens of each request; NaN where unknown.
         tokens: tokens, by shapes or grids.
     """
 
@@ -69,7 +70,6 @@ class Tiers:
         self.drafts = device.draft_steps(work)
         self.both = np.zeros(len(work), bool)
         self.verdicts = Verdicts.none(len(work))
-        self.queries = _queries(sizes)
         self.tokens = sizes.tokens
         self._most = max_num_seqs
         self._replay = work.largest_graph_share() >= GRAPH_SHARE
@@ -79,6 +79,8 @@ class Tiers:
     def judge(self, grids: Callable[[], pd.DataFrame]) -> Verdicts:
         """Asks all tiers in order; ``grids`` gives the relation ``_autoviz_grid``."""
         self.verdicts.settle(self.drafts, DURATIONS, DURATION_GAP, prefills=False)
+        if (~np.isnan(self.sizes.tokens) & np.isnan(self.sizes.requests)).any():
+            self._count_requests(grids)
         self._by_queries()
         self._by_sizes(self.sizes.size, SHAPES)
         self._by_attention(grids)
@@ -102,11 +104,16 @@ class Tiers:
         )
 
     def _by_queries(self) -> None:
-        """By tokens of each request: one in decode, always as many in a step that verifies."""
-        queries, most = self.queries, self._most
+        """By tokens of each request: one in decode, always as many in a step that verifies.
+
+        Behind a step of a draft model, a few of each request are verified. Decode steps may
+        be padded to a size that graphs are captured for.
+        """
+        queries, most = _queries(self.sizes), self._most
         if most is not None:
             self.verdicts.settle(self.sizes.size > most, SHAPES, TOKENS_PER_REQUEST, prefills=True)
-        generates = (queries == 1) | (queries == _verified(queries))
+        verifies = (queries == _verified(queries)) | (self._after_draft & _are_few(queries))
+        generates = (queries == 1) | verifies | _is_padded(self.sizes.tokens, self.sizes.requests)
         self._settle(Groups((queries > 1) & ~generates, generates), SHAPES, TOKENS_PER_REQUEST)
 
     def _by_sizes(self, sizes: Floats, evidence: str) -> None:
@@ -145,39 +152,49 @@ class Tiers:
         counts = device.attention_counts(self.work)
         prefill, decode = counts["prefill"] > 0, counts["decode"] > 0
         self.both = prefill & decode
-        doubted = self._doubted(prefill, decode & ~prefill, grids)
-        groups = Groups(prefill & ~self._after_draft & ~doubted, decode & ~prefill & ~doubted)
+        decode &= ~prefill
+        if decode[~self.drafts].all() or prefill[~self.drafts].all():
+            self._settle(self._by_blocks(grids), GRIDS, SIZE_GROUPS)
+        doubted = self._doubted(prefill, decode)
+        groups = Groups(prefill & ~self._after_draft & ~doubted, decode & ~doubted)
         self._settle(groups, ATTENTION, KERNEL_VARIANT)
 
-    def _doubted(self, prefill: Flags, decode: Flags, grids: Callable[[], pd.DataFrame]) -> Flags:
+    def _doubted(self, prefill: Flags, decode: Flags) -> Flags:
         """Steps of another kind than most that still run the attention kernel of most.
 
-        A build may run one kernel in both kinds of steps. Then launches, loads and grids that
-        part the steps are the better evidence.
+        A build may run one kernel in both kinds of steps. Then launches and loads that part
+        the steps are the better evidence.
         """
         top = self._largest_replayed()
         heavy = ~self._replay & (self._load > top + LOAD_GAP)
         if decode[~self.drafts].all():
             apart = by_gap(self._load, LOAD_GAP, WIDE_LOAD_GAP).prefills
-            return heavy | apart | self._crowded(grids)
+            return heavy | apart
         if prefill[~self.drafts].all() and heavy.any():
             return self._replay
         return np.zeros(len(decode), bool)
 
-    def _crowded(self, grids: Callable[[], pd.DataFrame]) -> Flags:
-        """Steps whose grids count more tokens than requests, and that take longer for it.
+    def _by_blocks(self, grids: Callable[[], pd.DataFrame]) -> Groups:
+        """Steps whose grids count more tokens than requests and that take longer, and others.
 
-        Blocks are tokens only where in other steps there is one for each request.
+        Blocks are tokens only where in some steps there is one for each request, or where
+        steps of more take longer.
         """
-        known = self._load[~np.isnan(self._load)]
-        if not len(known) or np.ptp(known) <= LOAD_GAP:
-            return np.zeros(len(self.work), bool)
+        nothing = np.zeros(len(self.work), bool)
+        load = self._load
+        known = ~np.isnan(load) & ~self.drafts
+        if not known.any() or np.ptp(load[known]) <= LOAD_GAP:
+            return Groups(nothing, nothing)
         requests = device.requests_by_grid(self.work, grids())
-        queries = device.tokens_by_grid(self.work, grids()) / requests
-        usual = self._load[queries == 1]
-        if len(usual) < MIN_OPERATORS:
-            return np.zeros(len(self.work), bool)
-        return (queries >= SIZE_GAP) & (self._load > float(usual.max()) + LOAD_GAP)
+        tokens = self._counted(requests, grids)
+        queries = tokens / requests
+        single = known & ((queries == 1) | (queries == _verified(queries)))
+        crowded = known & (queries >= SIZE_GAP)
+        if not single.any() and not _grow_with(np.log(tokens[crowded]), load[crowded]):
+            return Groups(nothing, nothing)
+        others = single if single.any() else known & ~crowded
+        crowded &= load > load[others].max(initial=-np.inf) + LOAD_GAP
+        return Groups(crowded, single if crowded.any() else nothing)
 
     def _largest_replayed(self) -> float:
         """The largest load of a step that is replayed from a graph; NaN without any."""
@@ -186,15 +203,31 @@ class Tiers:
 
     def _by_grid(self, grids: Callable[[], pd.DataFrame]) -> Floats:
         """Tokens by grids; fills in the requests that shapes leave open."""
-        missing, tokens = np.isnan(self.sizes.requests), self.sizes.tokens
-        if not (missing | self.verdicts.is_open).any():
+        tokens = self.sizes.tokens
+        if not (np.isnan(self.sizes.requests) | self.verdicts.is_open).any():
             return tokens
-        requests = device.requests_by_grid(self.work, grids())
-        self.sizes = replace(self.sizes, requests=np.where(missing, requests, self.sizes.requests))
-        by_grid = device.tokens_by_grid(self.work, grids())
-        # Each request has a token at least: fewer blocks are shared for another reason.
-        by_grid[by_grid < self.sizes.requests] = np.nan
+        self._count_requests(grids)
+        by_grid = self._counted(self.sizes.requests, grids)
         return np.where(np.isnan(tokens), by_grid, tokens)
+
+    def _count_requests(self, grids: Callable[[], pd.DataFrame]) -> None:
+        """Fills in by grids the requests that shapes leave open."""
+        requests, missing = self.sizes.requests, np.isnan(self.sizes.requests)
+        by_grid = device.requests_by_grid(self.work, grids())
+        self.sizes = replace(self.sizes, requests=np.where(missing, by_grid, requests))
+
+    def _counted(self, requests: Floats, grids: Callable[[], pd.DataFrame]) -> Floats:
+        """Tokens by grids, as far as these count tokens; NaN elsewhere.
+
+        Each request has a token at least: fewer blocks are shared for another reason, and so
+        is a number that stays the same for other requests.
+        """
+        tokens = device.tokens_by_grid(self.work, grids())
+        tokens[tokens < requests] = np.nan
+        known = ~np.isnan(tokens) & ~np.isnan(requests)
+        if len(np.unique(tokens[known])) == 1 and len(np.unique(requests[known])) > 1:
+            return np.full(len(tokens), np.nan)
+        return tokens
 
     def _by_launches(self) -> None:
         """By graphs: decode steps are replayed, as far as graphs were captured for them."""
@@ -235,6 +268,26 @@ def _queries(sizes: StepSizes) -> Floats:
 
 def _verified(queries: Floats) -> float:
     """Tokens of each request in steps that verify drafts: the same few in most steps."""
-    few = queries[(queries > 1) & (queries <= MAX_QUERIES + 1) & (queries % 1 == 0)]
+    few = queries[_are_few(queries)]
     usual = mode(few)
     return usual if (few == usual).sum() >= MIN_OPERATORS else np.nan
+
+
+def _are_few(queries: Floats) -> Flags:
+    """Which numbers of tokens may be those of drafts, and the token before them."""
+    return np.asarray((queries > 1) & (queries <= MAX_QUERIES + 1) & (queries % 1 == 0))
+
+
+def _is_padded(tokens: Floats, requests: Floats) -> Flags:
+    """Which numbers of tokens are those of requests, rounded up to a usual size of graphs."""
+    power = np.exp2(np.ceil(np.log2(np.maximum(requests, 1))))
+    sizes = [np.ceil(requests / step) * step for step in GRAPH_SIZES]
+    small = (requests <= min(GRAPH_SIZES)) & (tokens == power)
+    return np.asarray(small | np.logical_or.reduce([tokens == size for size in sizes]))
+
+
+def _grow_with(sizes: Floats, load: Floats) -> bool:
+    """Whether several different sizes are the larger the longer steps take."""
+    if len(np.unique(sizes)) < MIN_OPERATORS or not np.ptp(load):
+        return False
+    return float(np.corrcoef(sizes, load)[0, 1]) >= GROWS

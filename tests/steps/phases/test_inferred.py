@@ -31,6 +31,37 @@ def test_one_step_of_prefill_is_no_decode() -> None:
     assert phases([Step(tokens=32, requests=32)]) == ["decode"]
 
 
+@pytest.mark.parametrize(
+    ("tokens", "requests", "phase"),
+    # Sizes that graphs are captured for, and such that they are not.
+    [(32, 27, "decode"), (4, 3, "decode"), (272, 260, "decode"), (31, 27, "prefill")],
+)
+def test_decode_steps_may_be_padded(tokens: int, requests: int, phase: str) -> None:
+    assert phases([Step(tokens=tokens, requests=requests)]) == [phase]
+
+
+def test_requests_that_shapes_leave_open_are_counted_by_grids() -> None:
+    # Batches that shrink by more than a factor, where the last product has a row per token.
+    steps = [
+        Step(tokens=size, requests=size, samples=True, rows=size, blocks=1)
+        for size in (24, 24, 20, 12, 8, 2)
+    ]
+    shapeless = [replace(step, requests=None) for step in steps]
+    assert phases(shapeless) == ["decode"] * 6
+
+
+def test_decode_steps_that_run_the_kernels_of_prefill_are_told_by_grids() -> None:
+    decode = Step(attention=(PREFILL_ATTENTION,), blocks=24, rows=24)
+    prefill = replace(decode, blocks=8192, rows=4, dur=9000)
+    assert phases([decode, decode, prefill, decode]) == ["decode", "decode", "prefill", "decode"]
+
+
+def test_a_draft_is_verified_even_once() -> None:
+    draft = Step(tokens=8, requests=8, layers=1)
+    verify = Step(tokens=24, requests=8)
+    assert phases([draft, verify, draft, verify]) == ["draft", "verify"] * 2
+
+
 def test_batch_and_sequence_that_are_kept_apart_tell() -> None:
     # Sixteen requests of 559 tokens, logits of all tokens.
     step = Step(tokens=16 * 559, requests=16 * 559, shape=(16, 559, 64))
@@ -97,6 +128,9 @@ def test_grids_are_believed_where_all_steps_run_the_kernels_of_decode() -> None:
     for blocks, dur in ((322, 1400), (1700, 3000), (8000, 9000)):
         steps += [replace(decode, blocks=blocks, dur=dur), decode]
     assert phases(steps) == ["decode"] * 3 + ["mixed", "decode"] * 3
+    # The same where decode steps, replayed from graphs, show no blocks.
+    bare = [replace(step, blocks=None) if step.blocks == 32 else step for step in steps]
+    assert phases(bare) == phases(steps)
     # As many blocks in all steps are those of the device.
     fixed = [replace(step, blocks=304) for step in steps]
     assert set(phases(fixed)) == {"decode"}
