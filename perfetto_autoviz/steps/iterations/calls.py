@@ -210,7 +210,7 @@ def _in_turn(
 def _steps(calls: Calls, work: Work, node: int, groups: list[list[int]]) -> Recurrence | str:
     spans = _spans(calls, work, groups)
     units = units_by_launch(work, spans)
-    worked = _worked(units)
+    worked = units.worked
     if worked.stop - worked.start < len(groups):
         return _steps(calls, work, node, groups[worked])
     refused = units.refusal(framed=True)
@@ -219,14 +219,6 @@ def _steps(calls: Calls, work: Work, node: int, groups: list[list[int]]) -> Recu
     names = [calls.name[group[0]] for group in groups]
     around = node if node >= 0 and _does_more(calls, work, node, spans) else -1
     return Recurrence(calls, spans, names, around)
-
-
-def _worked(units: Units) -> slice:
-    """The units without those at both ends that only prepare: graph captures, warm-up."""
-    if not units.attended:
-        return slice(0, units.count)
-    attend = np.flatnonzero(units.attentions())
-    return slice(int(attend[0]), int(attend[-1]) + 1) if len(attend) else slice(0, units.count)
 
 
 def _does_more(calls: Calls, work: Work, node: int, spans: list[tuple[int, int]]) -> bool:

@@ -8,11 +8,14 @@ import numpy as np
 
 from perfetto_autoviz.steps.intervals import Ints
 from perfetto_autoviz.steps.iterations.tokens import Rhythm, rhythms
-from perfetto_autoviz.steps.iterations.units import MOST, Units
+from perfetto_autoviz.steps.iterations.units import MOST, NEARLY_ALL, Units
 from perfetto_autoviz.steps.iterations.work import Bools, Work
 
 DISTINCT_GAP = 3.0
 """How many times longer than all others in its surroundings a gap must be to be the seam."""
+
+USUAL_GAP = 1_000
+"""Time in ns up to which a gap is none that others could be longer than."""
 
 MIN_TOKENS = 4
 """Operations and pairs that come once in a unit, from which that is no coincidence. Measured: 17
@@ -148,8 +151,7 @@ def find_graph_cut(line: Line) -> Cut | str:
     between = zip(last[:-1].tolist(), first[1:].tolist(), strict=True)
     starts = np.array([0, *(_pause(line.gap, end + 1, start) for end, start in between)])
     cut = Cut(starts, len(line.order))
-    units = Units(line.work, line.order, cut.owner(len(line.order)), len(starts))
-    return units.refusal() or cut
+    return _units(line, cut).refusal() or cut
 
 
 def _replays(line: Line) -> tuple[Ints, Ints]:
@@ -167,7 +169,7 @@ def _replays(line: Line) -> tuple[Ints, Ints]:
 
 
 def _refusal(line: Line, cut: Cut) -> str | None:
-    units = Units(line.work, line.order, cut.owner(len(line.order)), len(cut.starts))
+    units = _units(line, cut)
     refused = units.refusal()
     if refused is not None:
         return refused
@@ -195,44 +197,64 @@ def _gap_stands_out(line: Line, cut: Cut) -> bool:
 def _cut(line: Line, rhythm: Rhythm) -> Cut:
     beats = _seam_beats(line, rhythm)
     starts = _starts(line, beats)
-    if line.launched:
-        starts = _after_pauses(line, starts, rhythm.beats)
-    if _ends_before_a_layer(line, starts):
-        return Cut(starts[:-1], int(starts[-1]))
-    return Cut(starts, _stop(starts, beats, len(line.order)))
+    paused, clear = _after_pauses(line, starts, rhythm.beats)
+    # The host pauses before a step; a device does in some captures, and then before each.
+    if clear[1:].mean() >= NEARLY_ALL:
+        starts = _as_others(line.work.op[line.order], starts, paused, clear)
+    elif line.launched:
+        starts = paused
+    cut = Cut(starts, _stop(starts, beats, len(line.order)))
+    kept = _units(line, cut).worked
+    if kept.stop < len(starts):
+        return Cut(starts[kept], int(starts[kept.stop]))
+    return Cut(starts[kept], cut.stop)
 
 
-def _ends_before_a_layer(line: Line, starts: Ints) -> bool:
-    """Whether the recording ends in the last step before its first attention."""
-    attends = np.flatnonzero(line.work.attends[line.order])
-    return len(attends) > 0 and bool(attends[-1] < starts[-1])
+def _units(line: Line, cut: Cut) -> Units:
+    return Units(line.work, line.order, cut.owner(len(line.order)), len(cut.starts))
 
 
-def _after_pauses(line: Line, starts: Ints, beats: Ints) -> Ints:
-    """Starts moved back to where the host paused, behind the token or the layers before them.
+def _after_pauses(line: Line, starts: Ints, beats: Ints) -> tuple[Ints, Bools]:
+    """Starts moved back to the pause before them, behind the token or the layers before that.
 
     A step starts with copies and fills whose number differs, which are no tokens.
+
+    Returns:
+        The starts, and which of them follow a pause.
     """
     layers = np.flatnonzero(line.work.attends[line.order])
     places = np.union1d(beats.ravel(), layers)
     before = np.searchsorted(places, starts) - 1
     floor = np.where(before >= 0, places[np.maximum(before, 0)] + 1, 0)
-    found = np.array(
+    pauses = np.array(
         [_pause(line.gap, low, start) for low, start in zip(floor, starts, strict=True)], np.int64
     )
+    found = np.where(pauses < 0, starts, pauses)
     # Before the first step the recording starts, and that is no pause.
     if before[0] < 0 and starts[0] <= (starts - found)[1:].max(initial=0):
         found[0] = 0
+    return found, pauses >= 0
+
+
+def _as_others(op: Ints, starts: Ints, moved: Ints, clear: Bools) -> Ints:
+    """Starts without a pause before them moved as others, behind the same operations."""
+    found = moved.copy()
+    heads = {tuple(op[new:start]) for new, start in zip(moved, starts, strict=True) if new < start}
+    for place in np.flatnonzero(~clear & (moved == starts)):
+        start = int(starts[place])
+        low = int(starts[place - 1]) if place else 0
+        for head in sorted(heads, key=len, reverse=True):
+            if len(head) <= start - low and tuple(op[start - len(head) : start]) == head:
+                found[place] = start - len(head)
+                break
     return found
 
 
 def _pause(gap: Ints, low: int, start: int) -> int:
-    """Position of the longest gap from ``low`` to ``start``, if it is longer than all others."""
+    """Position of the longest gap from ``low`` to ``start``; -1 if it is not by far the longest."""
     gaps = gap[low : start + 1]
-    if len(gaps) < 2:
-        return start
-    second, longest = np.sort(gaps)[-2:]
-    return low + int(gaps.argmax()) if longest >= DISTINCT_GAP * max(second, 1) else start
+    second, longest = np.sort([0, *gaps])[-2:]
+    return low + int(gaps.argmax()) if longest >= DISTINCT_GAP * max(second, USUAL_GAP) else -1
 
 
 def _seam_beats(line: Line, rhythm: Rhythm) -> Ints:

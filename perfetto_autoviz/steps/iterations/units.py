@@ -74,6 +74,17 @@ class Units:
         starts = self.work.attentions(self.order) & (self.owner >= 0)
         return np.bincount(self.owner[starts], minlength=self.count).astype(np.int64)
 
+    @property
+    def worked(self) -> slice:
+        """The units without those at both ends that have no attention, if others have.
+
+        They prepare, as captures of graphs and warm-ups do, or the recording ends in them.
+        """
+        if not self.attended:
+            return slice(0, self.count)
+        attend = np.flatnonzero(self.attentions())
+        return slice(int(attend[0]), int(attend[-1]) + 1) if len(attend) else slice(0, self.count)
+
     def plenty_of_attentions(self) -> bool:
         """Whether most of the time is in units of more layers than any group of them has."""
         return self._share_of_time(self.attentions() >= PLENTY_ATTENTIONS) >= MOST

@@ -89,6 +89,25 @@ def test_recordings_that_start_and_end_amid_a_step(cut: int, end: int, pause: in
     assert 5 <= len(real(iterations)) <= 7
 
 
+@pytest.mark.parametrize("launched", [False, True])
+def test_captures_of_graphs_before_the_first_step_are_no_steps(launched: bool) -> None:
+    """They run what prepares a step, but no layers."""
+    captures, steps = [step(0, after=())] * 2, [step(12)] * 4
+    kernels = activities([*captures, *steps], pause=50_000, launched=launched)
+    iterations, _, _ = found(kernels)
+    begin = sum(map(len, captures))
+    assert first_activities(kernels, iterations) == [begin + at for at in starts(steps)]
+
+
+def test_a_pause_before_each_step_tells_where_it_starts() -> None:
+    # What comes first does not come in each step; one pause is too short to see.
+    heads = [("fill", "sort", "positions"), ("sort", "positions")] * 6
+    steps = [step(12, before=head) for head in heads]
+    kernels = activities(steps, pause=900_000)
+    kernels.loc[starts(steps)[-2] :, "ts"] -= 899_000
+    assert first_activities(kernels, found(kernels)[0])[1:] == starts(steps)[1:]
+
+
 @pytest.mark.parametrize("layers", [(LAYER,), (LAYER, PREFILL), (LAYER, LAYER, LAYER, PREFILL)])
 @pytest.mark.parametrize("keeps", [False, True])
 def test_layers_of_a_single_step_are_no_steps(layers: Any, keeps: bool) -> None:
