@@ -13,6 +13,7 @@ from pathlib import Path
 
 from perfetto_autoviz.synth import SynthCapture, read_truth, synthesise
 from tests.benchmarks.printing import say
+from tests.benchmarks.strip.drawn import drawn_scenarios
 from tests.benchmarks.strip.judge import Verdict, judge, steady_windows
 from tests.benchmarks.strip.scenarios import DEVELOPED, strip_scenarios
 from tests.benchmarks.strip.tally import Tally, table
@@ -26,9 +27,11 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth capture")
     parser.add_argument("--rounds", type=int, nargs="+", default=ROUNDS, choices=ROUNDS)
     parser.add_argument("--seed", type=int, default=DEVELOPED, metavar="N", help="of the first")
+    parser.add_argument("--drawn", type=int, metavar="N", help="N captures drawn at random instead")
     options = parser.parse_args()
     tallies = {stage: Tally(stage) for stage in options.rounds}
-    for number, (cell, spec) in enumerate(strip_scenarios(options.seed)):
+    drawn = options.drawn and drawn_scenarios(options.seed, options.drawn)
+    for number, (cell, spec) in enumerate(drawn or strip_scenarios(options.seed)):
         if number % options.every:
             continue
         with tempfile.TemporaryDirectory(prefix="autoviz-strip-") as folder:
