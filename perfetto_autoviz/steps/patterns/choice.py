@@ -88,7 +88,11 @@ def choose_loops(line: Line, order: Order, costs: Costs, found: Stretches, lengt
     return Choice(
         loops=tuple(one.found for one in loops),
         forms=tuple((one.found, loops.index(larger)) for one, larger in forms if not larger.later),
-        reserved=tuple(one.found for one in own if one.later),
+        reserved=tuple(
+            one.found
+            for one in own
+            if one.later and not any(_repeats(part.word, one.word, costs) for part in loops)
+        ),
     )
 
 
@@ -154,6 +158,19 @@ def _similar(word: Index, cycle: Index, costs: Costs) -> bool:
     return found.odd <= allowed_edits(len(word)) and found.edits <= TOLERANCE * int(
         costs.of(word).sum()
     )
+
+
+def _repeats(word: Index, larger: Index, costs: Costs) -> bool:
+    """Whether a larger word is several damaged copies of another one, and nothing else."""
+    most = allowed_edits(len(word))
+    found = _fit(word, larger, costs)
+    rest = np.roll(larger, -found.end)[: len(larger) - len(found.position)]
+    while found.odd <= most and len(rest) >= len(word) - most > 0:
+        found = align(word, rest, len(word), costs)
+        if found.begin > 0:
+            return False
+        rest = rest[found.end :]
+    return found.odd <= most and not len(rest)
 
 
 def _odd(word: Index, cycle: Index, costs: Costs) -> int:

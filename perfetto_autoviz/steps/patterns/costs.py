@@ -64,9 +64,7 @@ class Costs:
         return self._known[key]
 
     def _distance(self, one: int, other: int) -> int:
-        small, large = sorted((int(self.weight[one]), int(self.weight[other])))
-        if self.loop[one] == self.loop[other]:
-            return max(1, large - small)
+        large = max(int(self.weight[one]), int(self.weight[other]))
         word, window = self.words[self.loop[one]], self.words[self.loop[other]]
         edits = align(word, np.concatenate([window, window]), len(window), self).edits
         whole = max(int(self.of(word).sum()), int(self.of(window).sum()))

@@ -59,9 +59,12 @@ LARGEST_PAIR = 200
 to 25."""
 
 COUNT_RATIO = 4
-"""How much more often a loop must repeat at one place than at another for the two places to
-differ: a draft model has one layer or a few, its target dozens; a missing or an extra
+"""How much more often an inner loop must repeat in one copy than in another for the two to be
+loops of their own: a draft model has one layer or a few, its target dozens; a missing or an extra
 layer stays far below."""
+
+COMMON_SIZE = 0.05
+"""Share of a loop's copies in which an inner loop must repeat so often for that to be usual."""
 
 DISTINCT_GAP = 1.75
 """How much longer than all others a gap must be to mark where a loop starts, though fewer

@@ -18,6 +18,7 @@ from perfetto_autoviz.steps.patterns.choice import (
     trimmed,
 )
 from perfetto_autoviz.steps.patterns.costs import Costs
+from perfetto_autoviz.steps.patterns.counts import part_by_counts
 from perfetto_autoviz.steps.patterns.forms import (
     Form,
     damaged_form,
@@ -184,7 +185,8 @@ def _mark(
     marks.loop[marks.loop == RESERVED] = FREE
     sizes = loop_sizes([one.found for one in main])
     join_copies(line, marks, sizes)
-    return _Level([one.word for one in main], sizes, marks)
+    words = part_by_counts(line, marks, [one.word for one in main], costs.base)
+    return _Level(words, [*map(len, words)], marks)
 
 
 def _keep(

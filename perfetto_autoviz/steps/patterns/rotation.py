@@ -66,7 +66,7 @@ def _distinct(typical: NDArray[np.float64], word: Index, base: int) -> list[int]
         alike = word == word[longest]
     enough = DISTINCT_GAP * max(float(typical[~alike].max(initial=0)), 0)
     pauses = np.flatnonzero(alike & (typical > 0) & (typical >= enough))
-    return pauses[np.argsort(-typical[pauses], kind="stable")].tolist()
+    return [int(one) for one in pauses[np.argsort(-typical[pauses], kind="stable")]]
 
 
 def _covered(found: Stretches, line: Line, costs: Costs, phase: int) -> int:

@@ -10,12 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from perfetto_autoviz.steps.patterns.kernels import Index
-from perfetto_autoviz.steps.patterns.limits import (
-    COUNT_RATIO,
-    STRUCTURAL_REPEATS,
-    allowed_edits,
-)
+from perfetto_autoviz.steps.patterns.limits import STRUCTURAL_REPEATS, allowed_edits
 from perfetto_autoviz.steps.patterns.line import EXTRA, FREE, Line, Marks
 
 Ints = NDArray[np.int64]
@@ -105,14 +100,14 @@ def collapse(line: Line, marks: Marks, next_symbol: int) -> tuple[Line, dict[int
 
     Returns:
         The shorter line, the loop of each new symbol, and the median kernels of its stacks.
-        A loop has several symbols where it repeats far more often at one place than at another.
     """
     copies = find_copies(marks)
     touch = (copies.start[1:] == copies.stop[:-1]) & (copies.loop[1:] == copies.loop[:-1])
     first = np.concatenate([[0], np.flatnonzero(~touch) + 1]).astype(np.int64)[: len(copies)]
     last = np.concatenate([first[1:], [len(copies)]]).astype(np.int64)[: len(first)] - 1
-    loop, count = copies.loop[first], last - first + 1
-    symbol, meaning = _symbols(loop, count, next_symbol)
+    loop = copies.loop[first]
+    meaning = {next_symbol + number: one for number, one in enumerate(np.unique(loop).tolist())}
+    symbol = next_symbol + np.searchsorted([*meaning.values()], loop).astype(np.int32)
     keep = marks.loop < 0
     keep[copies.start[first]] = True
     new_symbol, new_stop = line.symbol.copy(), line.stop.copy()
@@ -121,16 +116,3 @@ def collapse(line: Line, marks: Marks, next_symbol: int) -> tuple[Line, dict[int
     size = new_stop[copies.start[first]] - line.first[copies.start[first]]
     weights = [int(np.median(size[symbol == one])) for one in meaning]
     return Line(new_symbol[keep], line.first[keep], new_stop[keep]), meaning, weights
-
-
-def _symbols(loop: Ints, count: Ints, next_symbol: int) -> tuple[Index, dict[int, int]]:
-    symbol = np.empty(len(loop), dtype=np.int32)
-    meaning: dict[int, int] = {}
-    for one in np.unique(loop).tolist():
-        mine = loop == one
-        sizes = np.unique(count[mine])
-        group = np.cumsum(np.concatenate([[0], sizes[1:] >= COUNT_RATIO * sizes[:-1]]))
-        symbol[mine] = next_symbol + group[np.searchsorted(sizes, count[mine])]
-        meaning.update({next_symbol + g: one for g in range(int(group[-1]) + 1)})
-        next_symbol += int(group[-1]) + 1
-    return symbol, meaning

@@ -14,9 +14,9 @@ import numpy as np
 from perfetto_autoviz.synth import Arrivals, EditPlan, ScenarioSpec
 from perfetto_autoviz.synth.model import Model, load_model
 
-TUNING_SEEDS = range(40)
+TUNING_SEEDS = range(400)
 SUITE_SEEDS = range(500, 504)
-PROOF_SEEDS = range(9_000, 9_040)
+PROOF_SEEDS = range(20_000, 20_040)
 
 RANKS = (1, 2, 4, 8)
 STEPS = (6, 14)
