@@ -177,4 +177,4 @@ def test_a_perfetto_trace_is_refused(autoviz: Run, tmp_path: Path) -> None:
     trace.write_bytes(b"\x0a\x02\x08\x01\x0a\x02\x08\x01")
     done = autoviz("split", trace, "-o", tmp_path / "cuts", "--first")
     assert done.code == 2
-    assert "is a Perfetto trace, which can't be cut yet" in done.err
+    assert "is a Perfetto trace, which can't be cut; cut the JSON capture" in done.err
