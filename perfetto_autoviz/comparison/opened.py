@@ -14,6 +14,7 @@ from perfetto_autoviz.annotate import ENRICHED_SUFFIX, enriched_path, first_ts
 from perfetto_autoviz.comparison.result import BuildInfo
 from perfetto_autoviz.ingest import Capture, RankedCapture
 from perfetto_autoviz.opening import OpenOptions, open_ranks
+from perfetto_autoviz.relations import PHASE
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.steps import Frames
 from perfetto_autoviz.steps.compare import Build
@@ -27,6 +28,9 @@ _READ = {
     "iteration_kernel": "SELECT iteration_id, seq FROM autoviz_iteration_kernel",
 }
 """What is read of each rank, by the names that ``read_build`` and ``within`` know."""
+
+_NO_WORK = ("idle", "dummy", "unknown")
+"""Phases of steps without requests, or of which nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,14 @@ class Side:
             runtime=self._common("runtime"),
             activities=len(build.kernels),
             placed=int((build.kernels.run >= 0).sum()),
+            phases=self._phases(),
         )
+
+    def _phases(self) -> tuple[str, ...]:
+        """Phases of steps that do something, the most frequent one first."""
+        found = pd.concat([rank.relations[PHASE.name]["phase"] for rank in self.ranks.values()])
+        counts = found[~found.isin(_NO_WORK)].value_counts()
+        return tuple(map(str, counts.index))
 
     def _common(self, column: str) -> str | None:
         """The distinct values of all captures, comma-separated."""

@@ -58,6 +58,7 @@ class BuildInfo:
         runtime: GPU runtimes and their versions, or None.
         activities: device activities of all ranks.
         placed: those in patterns.
+        phases: the phases of its steps, as far as they are known.
     """
 
     label: str
@@ -69,6 +70,7 @@ class BuildInfo:
     runtime: str | None
     activities: int
     placed: int
+    phases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,8 @@ def remarks(comparison: Comparison) -> Iterator[str]:
     """What else there is to say about the matches."""
     if comparison.steady:
         yield f"Only steady iterations are compared: {comparison.steady}."
+    else:
+        yield from _mixed_phases(comparison)
     for pair in comparison.pairs:
         rotation = pair.match.score.rotation
         if rotation:
@@ -105,6 +107,16 @@ def remarks(comparison: Comparison) -> Iterator[str]:
     told = [f"{plural(count, 'operation')} of {build}" for build, count in sorted(counts.items())]
     if told:
         yield f"In no pattern of the other build: {' and '.join(told)}."
+
+
+def _mixed_phases(comparison: Comparison) -> Iterator[str]:
+    phases = dict.fromkeys((*comparison.info_a.phases, *comparison.info_b.phases))
+    if len(phases) > 1:
+        *first, last = phases
+        yield (
+            f"Runs in {', '.join(first)} and {last} steps are compared together, which hides small"
+            " changes: --steady compares steps that do the same."
+        )
 
 
 def _other_assignment(comparison: Comparison) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from perfetto_autoviz.comparison import Choices
@@ -88,6 +90,25 @@ def test_remarks_name_what_has_no_partner() -> None:
     lines = list(remarks(letters(["abc", "VW"], ["abc"], runs=2)))
     assert "Without partner in A: P2 (2 runs)." in lines
     assert "In no pattern of the other build: 2 operations of A." in lines
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "told"),
+    [
+        (("decode", "mixed"), ("decode", "prefill"), "decode, mixed and prefill"),
+        (("decode",), ("prefill",), "decode and prefill"),
+        (("decode",), ("decode",), None),
+        ((), (), None),
+    ],
+)
+def test_remarks_say_what_phases_are_mixed(
+    a: tuple[str, ...], b: tuple[str, ...], told: str | None
+) -> None:
+    found = letters(["abc"], ["abc"], runs=2)
+    infos = {"info_a": replace(found.info_a, phases=a), "info_b": replace(found.info_b, phases=b)}
+    lines = [line for line in remarks(replace(found, **infos)) if "--steady" in line]
+    assert [line.split(" steps ")[0] for line in lines] == ([f"Runs in {told}"] if told else [])
+    assert not [*remarks(replace(found, **infos, steady="why"))][1:]
 
 
 def test_remarks_say_where_b_starts() -> None:
