@@ -56,6 +56,11 @@ TOLERANCE = 0.15
 outliers of very steady kernels would take all of the false positive rate, and noisy ones, as copies
 and collectives, would have to take many times as long to be found."""
 
+LAYER_LENGTH = 64
+LONG_TOLERANCE = 0.05
+"""The same in runs of more kernels. Of hundreds of them, some noisy one is as slow as any tolerance
+allows in nearly every run: there, what can be found are the steady ones."""
+
 IDLE_TOLERANCE = 0.05
 """The same of idle times, in log1p(µs): 5 % of a long one, 50 ns of a short one."""
 

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from perfetto_autoviz.steps.anomalies.limits import (
     DRIFT_LIMIT,
     IDLE_TOLERANCE,
+    LAYER_LENGTH,
     LEAST_REACH,
+    LONG_TOLERANCE,
     RATE,
     TOLERANCE,
 )
@@ -130,7 +132,8 @@ def weighted(usual: Usual, training: Scores) -> Usual:
 def _tolerance(normal: Singles) -> Singles:
     """What both channels may differ by, in log1p(µs), shape ``(runs, channels, positions)``."""
     tolerance = np.full_like(normal, IDLE_TOLERANCE)
-    tolerance[:, 0] = TOLERANCE * _moved(normal[:, 0])
+    share = TOLERANCE if normal.shape[2] <= LAYER_LENGTH else LONG_TOLERANCE
+    tolerance[:, 0] = share * _moved(normal[:, 0])
     return tolerance
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from perfetto_autoviz.steps.anomalies.limits import CLEAR, CONFIDENCE, FINEST, RATE
 from perfetto_autoviz.steps.anomalies.medians import median
 from perfetto_autoviz.steps.anomalies.scaling import fit_scaling, robust_spread, scale
+from perfetto_autoviz.steps.anomalies.scores import Usual, score
 from perfetto_autoviz.steps.anomalies.thresholds import (
     allowed_exceedances,
     bound,
@@ -178,3 +179,16 @@ def test_what_no_held_out_run_does_is_flagged() -> None:
     held_out[:, 2] = 0
     limits = set_threshold(fit_tails(held_out), held_out).limits
     assert limits[2] == 0
+
+
+@pytest.mark.parametrize(("name", "share"), [("P1.1", 0.15), ("P1", 0.05)])
+def test_the_share_of_a_time_that_is_tolerated(name: str, share: float) -> None:
+    # A layer of 8 kernels, and a step of 82: of many kernels, only steady ones can be judged.
+    runs = Prepared.of({0: serving(12, 10, seed=6)}).sets[name]
+    scaled = scale(fit_scaling(runs, np.arange(len(runs))), runs)
+    error = np.zeros_like(scaled.z)
+    error[0, 0, 1] = 10
+    usual = Usual(np.ones_like(scaled.z[0]), 1.0, 1.0, np.zeros(len(runs.matrix.ops)), {}, 12)
+    time = np.expm1(scaled.normal[0, 0, 1])
+    unit = np.hypot(1, share * time / (1 + time) / scaled.spread[0, 0, 1])
+    assert score(usual, runs, scaled, error).error[0, 0, 1] == pytest.approx(10 / unit, rel=1e-4)
