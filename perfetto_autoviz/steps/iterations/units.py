@@ -96,15 +96,21 @@ class Units:
         return bool((per_unit > 0).mean() >= NEARLY_ALL)
 
     def recur(self) -> bool:
-        """Whether units that have most of the time do the same as another one."""
+        """Whether units that have most of the time do the same as another one.
+
+        Where each of them attends, most of the units are enough: a prompt may take longer than
+        all the steps that answer it.
+        """
         sample = np.unique(np.linspace(0, self.count - 1, MOST_COMPARED).astype(np.int64))
         histogram = self._histogram(sample)
         unit = histogram / np.maximum(np.linalg.norm(histogram, axis=1), 1)[:, None]
         alike = unit @ unit.T
         np.fill_diagonal(alike, 0)
         time = self.time()[sample]
-        recurring = time[alike.max(axis=1, initial=0) >= MIN_SIMILAR].sum()
-        return bool(recurring >= MOST * time.sum())
+        same = alike.max(axis=1, initial=0) >= MIN_SIMILAR
+        if self.attended and same.mean() >= MOST:
+            return True
+        return bool(time[same].sum() >= MOST * time.sum())
 
     def time(self) -> Ints:
         """Summed durations of each unit in ns."""

@@ -220,14 +220,13 @@ class Tiers:
         """Tokens by grids, as far as these count tokens; NaN elsewhere.
 
         Each request has a token at least: fewer blocks are shared for another reason, and so
-        is a number that stays the same for other requests.
+        is a small number that stays the same for other requests.
         """
         tokens = device.tokens_by_grid(self.work, grids())
         tokens[tokens < requests] = np.nan
         known = ~np.isnan(tokens) & ~np.isnan(requests)
-        if len(np.unique(tokens[known])) == 1 and len(np.unique(requests[known])) > 1:
-            return np.full(len(tokens), np.nan)
-        return tokens
+        fixed = len(np.unique(tokens[known])) == 1 and len(np.unique(requests[known])) > 1
+        return np.where(fixed & (tokens < SMALLEST_PREFILL), np.nan, tokens)
 
     def _by_launches(self) -> None:
         """By graphs: decode steps are replayed, as far as graphs were captured for them."""

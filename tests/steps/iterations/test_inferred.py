@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from perfetto_autoviz.options import Options
 from perfetto_autoviz.steps.iterations import find_iterations
-from tests.steps.iterations.activities import LAYER, activities, spans, starts, step
+from tests.steps.iterations.activities import FAMILIES, LAYER, activities, spans, starts, step
 
 NOTHING = spans([])
 
@@ -87,6 +87,13 @@ def test_recordings_that_start_and_end_amid_a_step(cut: int, end: int, pause: in
     off = {(number - len(steps[0])) % len(whole) for number in at}
     assert len(off) == 1
     assert 5 <= len(real(iterations)) <= 7
+
+
+def test_a_prompt_that_takes_longer_than_all_other_steps() -> None:
+    steps = [step(12, [f"{op} of many" for op in LAYER]), *[step(12)] * 3]
+    kernels = activities(steps, durations=dict.fromkeys(range(len(steps[0])), 900_000))
+    kernels["family"] = [FAMILIES.get(op.removesuffix(" of many"), "other") for op in kernels["op"]]
+    assert first_activities(kernels, found(kernels)[0]) == starts(steps)
 
 
 @pytest.mark.parametrize("launched", [False, True])

@@ -139,6 +139,15 @@ def test_grids_are_believed_where_all_steps_run_the_kernels_of_decode() -> None:
     assert set(phases(padded)) == {"decode"}
 
 
+def test_chunks_of_prompts_have_the_same_size() -> None:
+    chunk = Step(attention=(PREFILL_ATTENTION,), blocks=2048, rows=2)
+    found = judged([chunk, replace(chunk, rows=1), chunk])
+    assert found["context_tokens"].tolist() == [2048] * 3
+    # As many blocks as a device has units are no tokens.
+    found = judged([replace(chunk, blocks=304), replace(chunk, blocks=304, rows=1)])
+    assert found["context_tokens"].isna().all()
+
+
 def test_graphs_tell() -> None:
     decode, prefill = Step(graph=True), Step(dur=4000)
     found = judged([decode, prefill, decode])
