@@ -195,7 +195,7 @@ def _keep(
     """Mark the exact copies of the chosen loops and of their forms."""
     kept: list[_Kept] = []
     chosen: dict[int, _Kept] = {}
-    for number, found in enumerate(choice.loops):
+    for number, found in _in_program_order(line, order, choice.loops):
         free = trimmed(found, marks)
         if len(free):
             phase = choose_rotation(free, line, order, costs)
@@ -214,6 +214,25 @@ def _keep(
                 kept.append(form)
                 _mark_exact(marks, form)
     return kept
+
+
+def _in_program_order(
+    line: Line, order: Order, loops: Sequence[Stretches]
+) -> list[tuple[int, Stretches]]:
+    """The loops with their numbers; of the same kernels those first that run on one stream.
+
+    Their order is that of the program, and hence the same in another capture of it.
+    """
+    numbered = [*enumerate(loops)]
+    if not order.role.any():
+        return numbered
+    first: dict[bytes, int] = {}
+    keys = []
+    for number, found in numbered:
+        copy = slice(int(found.origin[0]), int(found.origin[0] + found.period[0]))
+        same = first.setdefault(np.sort(line.symbol[copy]).tobytes(), number)
+        keys.append((same, bool(np.ptp(order.role[line.first[copy]])), number))
+    return [numbered[number] for *_, number in sorted(keys)]
 
 
 def _main(line: Line, found: Stretches, phase: int, loop: int) -> _Kept:

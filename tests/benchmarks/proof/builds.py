@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from perfetto_autoviz.steps.compare import Build, read_build
 from perfetto_autoviz.steps.ops import classify
 from perfetto_autoviz.steps.patterns import Places, detect_patterns, kernel_places
 from perfetto_autoviz.steps.patterns.step import pattern_frames, run_frame
+from perfetto_autoviz.synth.loops import DRAFT_STEP, STEP
 from tests.benchmarks.proof.kernels import Kernels
 from tests.benchmarks.proof.places import Placing, judge
 
@@ -22,6 +24,7 @@ class Detected:
     Attributes:
         kernels: its kernels and their truth.
         build: the build.
+        sizes: kernels of a run of each of its loops.
         placing: how well its patterns were found, and what each of their positions stands for.
         part_places: by found loop and position the part and the position in it that most
             kernels there have.
@@ -29,14 +32,23 @@ class Detected:
 
     kernels: Kernels
     build: Build
+    sizes: Sequence[int]
     placing: Placing
     part_places: dict[tuple[int, int], tuple[str, int]]
 
     def loop_of(self, number: int) -> str | None:
-        """The true loop that most positions of a found one stand for."""
+        """The true loop that most positions of a found one stand for.
+
+        A draft step and the step that checks it begin alike: its size tells which of them a loop
+        is that starts in its middle.
+        """
         places = [t for (loop, _), (t, _) in self.placing.true_place.items() if loop == number]
         known = [one for one in places if one < len(self.kernels.patterns)]
-        return self.kernels.patterns[max(set(known), key=known.count)] if known else None
+        name = self.kernels.patterns[max(set(known), key=known.count)] if known else None
+        if name not in (STEP, DRAFT_STEP):
+            return name
+        sizes = self.kernels.step_sizes()
+        return min(sizes, key=lambda kind: abs(np.log(self.sizes[number] / sizes[kind])))
 
 
 def detect(kernels: Kernels) -> Detected:
@@ -61,8 +73,9 @@ def detect(kernels: Kernels) -> Detected:
             ),
         }
         start = cut.stop
+    sizes = [pattern.kernels for pattern in found.patterns]
     return Detected(
-        kernels, read_build(ranks), judge(found, kernels), _part_places(kernels, places)
+        kernels, read_build(ranks), sizes, judge(found, kernels), _part_places(kernels, places)
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from perfetto_autoviz.steps.ops import classify
 from perfetto_autoviz.steps.patterns import RankKernels
 from perfetto_autoviz.synth import ScenarioSpec, synth_arrays
+from perfetto_autoviz.synth.loops import DRAFT_STEP, STEP
 
 Ints = NDArray[np.int64]
 
@@ -55,6 +56,16 @@ class Kernels:
             )
             for number, rank in enumerate(self.ranks)
         ]
+
+    def step_sizes(self) -> dict[str, float]:
+        """Kernels of a step of each kind on the first rank."""
+        pattern, iteration = self.ranks[0]["pattern"], self.ranks[0]["iteration"]
+        size = np.bincount(iteration[iteration >= 0])
+        steps = {
+            kind: np.unique(iteration[pattern == self.patterns.index(kind)])
+            for kind in (STEP, DRAFT_STEP)
+        }
+        return {kind: float(np.median(size[own])) for kind, own in steps.items() if len(own)}
 
     def op_codes(self) -> Ints:
         """The code of each kernel of all ranks."""

@@ -16,7 +16,7 @@ from perfetto_autoviz.synth.model import Model, load_model
 
 TUNING_SEEDS = range(400)
 SUITE_SEEDS = range(500, 504)
-PROOF_SEEDS = range(20_000, 20_040)
+PROOF_SEEDS = range(30_000, 30_040)
 
 RANKS = (1, 2, 4, 8)
 STEPS = (6, 14)

@@ -156,6 +156,9 @@ def test_steps_without_a_graph_run_all_on_one_stream(jitter: int) -> None:
     assert np.array_equal(found.runs.number[places.run[inside]], layer[inside])
     pairs = np.unique(np.stack([place[inside], places.position[inside]]), axis=1)
     assert pairs.shape[1] == len(LAYER + "ces")
+    # Positions count in the program's order, though most steps don't run in it.
+    ops = "".join(map(chr, found.patterns[1].ops))
+    assert ops in 2 * (LAYER[:5] + "ces" + LAYER[5:])
 
 
 @pytest.mark.parametrize("side", ["cd", "ces"])
