@@ -13,7 +13,7 @@ from perfetto_autoviz.steps.patterns.kernels import (
     order_kernels,
     sorted_ranks,
 )
-from perfetto_autoviz.steps.patterns.limits import MORE_SEQUENCES, SAMPLE_LENGTH
+from perfetto_autoviz.steps.patterns.limits import MORE_SEQUENCES, NEARLY_ALL, SAMPLE_LENGTH
 from perfetto_autoviz.steps.patterns.line import EXTRA, INNER, PLAIN, lay_out
 from perfetto_autoviz.steps.patterns.loops import Loops, find_loops
 from perfetto_autoviz.steps.patterns.result import Patterns, Places
@@ -55,13 +55,16 @@ def _better_reading(ranks: Sequence[RankKernels]) -> tuple[bool, Loops]:
         count_substrings(lay_out(order_kernels(ranks, by_stream=by_stream)).symbol, SAMPLE_LENGTH)
         for by_stream in (False, True)
     )
-    if stream > MORE_SEQUENCES * device:
-        return False, find_loops(order_kernels(ranks, by_stream=False))
-    apart = _find_by_stream(ranks)
     if device > MORE_SEQUENCES * stream:
-        return True, apart
-    loops = find_loops(order_kernels(ranks, by_stream=False))
-    return (True, apart) if _explained(apart) > _explained(loops) else (False, loops)
+        return True, _find_by_stream(ranks)
+    order = order_kernels(ranks, by_stream=False)
+    loops, size = find_loops(order), len(order)
+    del order
+    explained = _explained(loops)
+    if stream > MORE_SEQUENCES * device or explained >= NEARLY_ALL * size:
+        return False, loops
+    apart = _find_by_stream(ranks)
+    return (True, apart) if _explained(apart) > explained else (False, loops)
 
 
 def _find_by_stream(ranks: Sequence[RankKernels]) -> Loops:

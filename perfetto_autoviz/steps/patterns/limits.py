@@ -95,6 +95,9 @@ SAMPLE_LENGTH = 16
 MORE_SEQUENCES = 4
 """How many times more different short sequences mark a reading of streams as the worse one."""
 
+NEARLY_ALL = 0.999
+"""Share of kernels that a reading must explain for no other one to be tried."""
+
 LONGEST_WINDOW = 1.5
 """Times the usual distance of two runs, or its own length, after which what starts belongs to a run
 no more."""
