@@ -49,8 +49,11 @@ def draft_steps(work: Work) -> Flags:
     is_full = layers >= full * (1 - DRAFT_SHARE)
     small = (layers > 0) & (layers <= full * DRAFT_SHARE)
     followed = np.append(is_full[1:] | small[1:], False)
-    drafts = small & followed
-    return drafts if drafts.sum() >= MIN_DRAFTS else np.zeros(len(work), bool)
+    if (small & followed).sum() < MIN_DRAFTS:
+        return np.zeros(len(work), bool)
+    # The recording may end behind a draft.
+    followed[-1] = True
+    return np.asarray(small & followed)
 
 
 def tokens_by_grid(work: Work, grids: pd.DataFrame) -> Floats:
