@@ -157,9 +157,7 @@ def cut(
 
 def no_json(path: Path) -> str:
     """What is said about a capture that can't be cut."""
-    return (
-        f"{path} is a Perfetto trace, which can't be cut; cut the JSON capture of the profiler"
-    )
+    return f"{path} is a Perfetto trace, which can't be cut; cut the JSON capture of the profiler"
 
 
 def _part(report: Report | None, what: str) -> Progress | None:
