@@ -7,11 +7,13 @@ import pytest
 
 from perfetto_autoviz.steps.patterns import RankKernels, detect_patterns, kernel_places
 from perfetto_autoviz.steps.patterns.parting import keep_groups_whole
+from perfetto_autoviz.steps.patterns.result import Patterns
 from tests.steps.patterns.sequences import runs_of, shape, text
 
 LAYER = "nqradgmus"
 LAYERS = 14
 STEPS = 8
+LAYERS_IN_STEPS = [("P1", STEPS), ("P1.1", STEPS * LAYERS)]
 
 
 def steps_with_side(
@@ -68,15 +70,16 @@ def steps_with_side(
     return one, layer_of, place
 
 
+def runs_by_name(found: Patterns) -> list[tuple[str, int]]:
+    return [(name, runs) for name, _, _, runs in shape(found)]
+
+
 @pytest.mark.parametrize("side", ["c", "cc", "ces"])
 @pytest.mark.parametrize("jitter", [0, 55])
 def test_kernels_of_a_side_stream_join_the_layer(side: str, jitter: int) -> None:
     one, layer, place = steps_with_side(side, jitter)
     found = detect_patterns([one])
-    assert [(name, runs) for name, _, _, runs in shape(found)] == [
-        ("P1", STEPS),
-        ("P1.1", STEPS * LAYERS),
-    ]
+    assert runs_by_name(found) == LAYERS_IN_STEPS
     pattern = found.patterns[1]
     assert sorted(pattern.ops) == sorted(text(LAYER + side))
     roles = found.positions.stream_role[found.positions.pattern == 1]
@@ -94,10 +97,7 @@ def test_layers_of_prompts_take_longer_than_most() -> None:
     """What runs beside them starts later than most layers end."""
     one, layer, _ = steps_with_side("ces", 55, prompts=frozenset({0, 3}))
     found = detect_patterns([one])
-    assert [(name, runs) for name, _, _, runs in shape(found)] == [
-        ("P1", STEPS),
-        ("P1.1", STEPS * LAYERS),
-    ]
+    assert runs_by_name(found) == LAYERS_IN_STEPS
     assert len(found.exceptions) == 0
     places = kernel_places(found)
     assert np.array_equal(found.runs.number[places.run[layer >= 0]], layer[layer >= 0])
@@ -132,10 +132,7 @@ def test_no_kernels_beside_runs() -> None:
 def test_a_replay_moves_a_kernel_to_another_stream() -> None:
     one, layer, place = steps_with_side("", 0, moved=frozenset({2, 5}))
     found = detect_patterns([one])
-    assert [(name, runs) for name, _, _, runs in shape(found)] == [
-        ("P1", STEPS),
-        ("P1.1", STEPS * LAYERS),
-    ]
+    assert runs_by_name(found) == LAYERS_IN_STEPS
     places = kernel_places(found)
     moved = (place == 3) & (layer >= 0)
     assert len(np.unique(places.position[moved])) == 1
@@ -146,10 +143,7 @@ def test_a_replay_moves_a_kernel_to_another_stream() -> None:
 def test_steps_without_a_graph_run_all_on_one_stream(jitter: int) -> None:
     one, layer, place = steps_with_side("ces", jitter, alone=frozenset({0, 4, 5}))
     found = detect_patterns([one])
-    assert [(name, runs) for name, _, _, runs in shape(found)] == [
-        ("P1", STEPS),
-        ("P1.1", STEPS * LAYERS),
-    ]
+    assert runs_by_name(found) == LAYERS_IN_STEPS
     assert len(found.exceptions) == 0
     places = kernel_places(found)
     inside = layer >= 0
@@ -221,9 +215,6 @@ def test_strays_of_another_stream_stay_outside() -> None:
         0, **{name: np.concatenate([getattr(one, name), new]) for name, new in strays.items()}
     )
     found = detect_patterns([both])
-    assert [(name, runs) for name, _, _, runs in shape(found)] == [
-        ("P1", STEPS),
-        ("P1.1", STEPS * LAYERS),
-    ]
+    assert runs_by_name(found) == LAYERS_IN_STEPS
     assert len(found.exceptions) == 0
     assert np.all(kernel_places(found).run[len(layer) :] == -1)
