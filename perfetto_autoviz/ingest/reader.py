@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from perfetto_autoviz.errors import CaptureError
 from perfetto_autoviz.ingest.events import Event, Unreadable, read_events
 from perfetto_autoviz.ingest.mend import mend_event, mend_many
+from perfetto_autoviz.ingest.sniff import WHAT_TO_GIVE
 from perfetto_autoviz.ingest.splitter import candidates, last_boundary, split_events
 
 LARGEST_EVENT = 8 << 20
@@ -114,10 +115,7 @@ class EventReader:
                 return text[found.end() :]
             if len(text) > LARGEST_PREAMBLE:
                 break
-        raise CaptureError(
-            'this JSON holds no "traceEvents", so it is no trace of a profiler;'
-            " give the file that torch.profiler's export_chrome_trace wrote"
-        )
+        raise CaptureError(f'it holds no list "traceEvents", so it is no capture; {WHAT_TO_GIVE}')
 
     def _cut(self, buffer: bytes) -> tuple[Chunk | None, bytes]:
         """Take all whole events off the front of the buffer."""

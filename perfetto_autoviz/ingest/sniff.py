@@ -43,6 +43,11 @@ def _no(pattern: bytes, message: str) -> _NoCapture:
 
 _NSYS = "export it as Chrome JSON, or record with torch.profiler: nsys files are not yet supported"
 _ROCPROF = "record with torch.profiler: rocprofv3 files are not yet supported"
+WHAT_TO_GIVE = (
+    'give what torch.profiler\'s export_chrome_trace wrote: {… "traceEvents": [{"ph": "X", "cat":'
+    ' "kernel", …'
+)
+"""How every refusal of a file that no profiler wrote ends."""
 
 _NO_CAPTURES = (
     # version https://git-lfs.github.com/spec/v1
@@ -97,6 +102,13 @@ _NO_CAPTURES = (
         rb"\s*\{(?!.*\"traceEvents\")[^\n]*\"ph\"\s*:[^\n]*\}\s*\n\s*\{",
         "holds one JSON object per line, which no trace viewer reads; put them into a list",
     ),
+    # [build-system]\nrequires = [   and   [INFO] started {"loss": 1.0}   and   [{"id": 1, "box": [
+    # An empty list, or one that ends in its first event, is what a profiler leaves that recorded
+    # nothing or was killed.
+    _no(
+        rb"\s*\[(?!\s*(?:\]|\{[^}]*\Z|\Z))(?!.*\"(?:ph|dur)\"\s*:)",
+        f"is no capture: it begins like a list, but not of events; {WHAT_TO_GIVE}",
+    ),
 )
 
 _EVENTS = re.compile(rb'"traceEvents"\s*:|^\s*\[\s*\{.*"ph"\s*:', re.DOTALL)
@@ -129,10 +141,7 @@ def _unknown(text: bytes, name: str) -> str:
         return f"is an nsys report; {_NSYS}"
     if not text.strip(b" \t\r\n\x00"):
         return "holds nothing but blanks; record or copy it again"
-    return (
-        "is no capture: neither JSON nor a Perfetto trace; give what torch.profiler's"
-        " export_chrome_trace wrote"
-    )
+    return f"is no capture: neither JSON nor a Perfetto trace; {WHAT_TO_GIVE}"
 
 
 def unpacked_head(head: bytes, name: str) -> bytes:

@@ -142,6 +142,7 @@ def _mended() -> list[BrokenFile]:
     """Files that must load after a repair."""
     whole = bytes_of()
     last = whole.index(b'"kernel_4"')
+    listed = whole[whole.index(b"[\n") + 1 : whole.rindex(b"]") + 1]
     deep = b'{"a":' * 3000 + b"1" + b"}" * 3000
 
     def ok(name: str, data: bytes, devices: int = 5, *repairs: str, **more: Any) -> BrokenFile:
@@ -205,7 +206,7 @@ def _mended() -> list[BrokenFile]:
         ok("truncated_after_comma", whole[: whole.rindex(b",\n") + 1], 4, "unclosed"),
         ok("truncated_after_list", whole[: whole.rindex(b"]") + 1], 5, "unclosed"),
         ok("truncated_in_trailer", whole[:-5], 5, "unreadable_metadata", "unclosed"),
-        ok("truncated_list", b"[" + whole[whole.index(b"[\n") + 1 : last + 20], 4, "truncated"),
+        ok("truncated_list", b"[" + listed[: last + 20 - whole.index(b"[\n") - 1], 4, "truncated"),
         ok(
             "truncated_gzip",
             gzip.compress(whole, 0, mtime=0)[: last + 20],
@@ -277,6 +278,7 @@ def _mended() -> list[BrokenFile]:
             5,
             "unreadable_metadata",
         ),
+        ok("list_of_other_things_too", b'[7, {"id": 1}, ' + listed, 5, "missing_phase"),
         ok("nan_in_preamble", whole.replace(b'"schemaVersion": 1', b'"version": NaN'), 5),
         ok("zip_with_readme", zip_of(trace__json=whole, README__txt=b"hello"), 5, suffix=".zip"),
         ok("wrong_suffix", gzip.compress(whole, mtime=0), 5, suffix=".json"),
@@ -308,8 +310,16 @@ def _refused() -> list[BrokenFile]:
         no("cupti_ranges", bytes_of([launch(0, cat="cuda_profiler_range")]), "hardware counter"),
         no("truncated_in_preamble", whole[:40], "traceEvents"),
         no("truncated_in_first_event", whole[: whole.index(b"cudaLaunch")], "no events"),
-        no("other_json", b'{"name": "config", "layers": 24}', "traceEvents"),
+        no("other_json", b'{"name": "config", "layers": 24}', "no capture"),
         no("null_events", b'{"traceEvents": null}', "traceEvents"),
+        no("notebook", b'{"cells": [], "metadata": {}, "nbformat": 4}', "no capture", ".ipynb"),
+        no("settings", b'[build-system]\nrequires = ["hatchling"]\n', "no capture", ".toml"),
+        no("program", b"[print(x) for x in range(3)]\n", "no capture", ".py"),
+        no("words", b'["kernel", "gemm"]', "no capture"),
+        no("other_objects", b'[{"id": 1, "name": "gemm"}, {"id": 2}]', "no capture"),
+        no("log", b'[INFO] loaded\n[INFO] step {"loss": 1.5}\n', "no capture", ".out"),
+        no("empty_list", b" [ ]\n", "holds no events"),
+        no("truncated_list_of_one", b'[{"name": "gemm", "c', "holds no events"),
         no("json_number", b"17", "no capture"),
         no("lines", b"\n".join(json.dumps(e).encode() for e in events_of()), "per line"),
         no(
