@@ -13,7 +13,7 @@ import pandas as pd
 from perfetto_autoviz import sqlpackage
 from perfetto_autoviz.engine import Engine
 from perfetto_autoviz.frames import relation_frame
-from perfetto_autoviz.ingest import RankedCapture
+from perfetto_autoviz.ingest import Counts, RankedCapture
 from perfetto_autoviz.relations import CAPTURE, SCHEMA_VERSION
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.steps.framework import framework_of
@@ -52,6 +52,7 @@ def capture_frame(
         identity: columns that are known better; they replace what the scan found.
     """
     capture = session.capture
+    counts = _counts(session)
     known = capture.metadata
     names = session.fetch("_autoviz_annotation", ("name",))["name"].unique()
     row = {
@@ -71,14 +72,42 @@ def capture_frame(
         "trace_name": known.trace_name,
         "base_time_ns": known.base_time_ns,
         "event_count": capture.event_count,
-        "kernel_count": capture.counts.kernel,
-        "memcpy_count": capture.counts.memcpy,
-        "memset_count": capture.counts.memset,
-        "launch_count": capture.counts.launch,
-        "annotation_count": capture.counts.annotation,
+        "kernel_count": counts.kernel,
+        "memcpy_count": counts.memcpy,
+        "memset_count": counts.memset,
+        "launch_count": counts.launch,
+        "annotation_count": counts.annotation,
         "repairs": json.dumps([asdict(repair) for repair in capture.repairs]),
         "left_out": ",".join(capture.left_out) or None,
         "metadata": json.dumps(known.other),
         **identity,
     }
     return relation_frame(CAPTURE, {name: [value] for name, value in row.items()})
+
+
+def device_counts(session: Session) -> dict[str, int]:
+    """How many device activities of each kind the engine holds."""
+    loaded = session.query("SELECT kind, count() AS n FROM _autoviz_device_slice GROUP BY kind")
+    return dict(zip(loaded["kind"], loaded["n"].astype(int), strict=True))
+
+
+_NATIVE_COUNTS = """
+SELECT
+  (SELECT count() FROM slice
+    WHERE category IN ('cuda_runtime', 'cuda_driver', 'hip_runtime', 'hip_driver')
+      OR id IN (SELECT id FROM _autoviz_flow_launch)) AS launch,
+  (SELECT count() FROM slice
+    WHERE category IN ('user_annotation', 'gpu_user_annotation')) AS annotation
+"""
+
+
+def _counts(session: Session) -> Counts:
+    """What the scan counted; of a native trace, what the engine resolved the names of."""
+    if not session.capture.counts.unnamed:
+        return session.capture.counts
+    others = session.query(_NATIVE_COUNTS).iloc[0]
+    return Counts(
+        **device_counts(session),
+        launch=int(others["launch"]),
+        annotation=int(others["annotation"]),
+    )

@@ -65,7 +65,7 @@ LEFT JOIN _autoviz_launch AS launch
   ON launch.correlation = device.correlation
 LEFT JOIN _autoviz_flow_launch AS flow
   -- The first condition saves the look-up for nearly all.
-  ON device.correlation IS NULL AND flow.device_slice_id = device.id;
+  ON launch.id IS NULL AND flow.device_slice_id = device.id;
 
 -- The same with what the activities do.
 CREATE OR REPLACE PERFETTO VIEW _autoviz_activity(

@@ -117,7 +117,8 @@ SELECT
   coalesce(gpu_slice.hw_queue_id, gpu_slice.track_id) AS stream,
   process.pid AS pid,
   gpu_slice.hw_queue_id AS tid,
-  extract_arg(gpu_slice.arg_set_id, 'correlation_id') AS correlation,
+  CAST(extract_arg(gpu_slice.arg_set_id, 'correlation_id') AS INTEGER)
+    AS correlation,
   gpu_slice.arg_set_id AS arg_set_id
 FROM gpu_slice
 LEFT JOIN gpu_track

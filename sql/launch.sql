@@ -46,7 +46,8 @@ GROUP BY
 ORDER BY
   correlation;
 
--- Launches of activities that carry no correlation but end a flow.
+-- Launches of activities that end a flow: those that carry no correlation, and
+-- native ones, whose number no call repeats.
 CREATE OR REPLACE PERFETTO TABLE _autoviz_flow_launch(
   -- Slice of the device activity.
   device_slice_id LONG,
@@ -76,7 +77,7 @@ JOIN slice
 JOIN _autoviz_track AS track
   ON track.track_id = slice.track_id
 WHERE
-  device.correlation IS NULL
+  device.correlation IS NULL OR device.id IN (SELECT id FROM gpu_slice)
 GROUP BY
   device.id
 ORDER BY

@@ -315,7 +315,7 @@ def _scan_pftrace(source: Source, progress: Progress | None) -> Capture:
         size=source.size,
         unpacked_size=found.total,
         event_count=found.packets,
-        counts=Counts(kernel=found.gpu_slices),
+        counts=Counts(unnamed=found.gpu_slices),
         metadata=CaptureMetadata(),
         repairs=_pftrace_repairs(found, problem),
         left_out=(),

@@ -54,18 +54,23 @@ _PHASES.update(dict.fromkeys("stf", _FLOW))
 
 @dataclass(frozen=True)
 class Counts:
-    """Events of a capture by what they stand for; begin/end pairs count once."""
+    """Events of a capture by what they stand for; begin/end pairs count once.
+
+    ``unnamed`` are device activities of a native trace, whose names say which kind they are:
+    they stand elsewhere in the file, so that only an engine tells.
+    """
 
     kernel: int = 0
     memcpy: int = 0
     memset: int = 0
     launch: int = 0
     annotation: int = 0
+    unnamed: int = 0
 
     @property
     def device(self) -> int:
         """All device activities."""
-        return self.kernel + self.memcpy + self.memset
+        return self.kernel + self.memcpy + self.memset + self.unnamed
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def test_perfettos_own_examples(corpus: Path, tmp_path: Path, name: str, slices:
     path.write_bytes(trace.SerializeToString())
     capture = scan_capture(path, drops_overlaps=True)
     assert capture.kind == "pftrace"
-    assert (capture.counts.kernel, capture.counts.device) == (slices, slices)
+    assert (capture.counts.unnamed, capture.counts.device) == (slices, slices)
     assert capture.event_count == len(trace.packet)
     assert capture.repairs == ()
     assert b"".join(capture.chunks()) == path.read_bytes()
@@ -65,7 +65,7 @@ def test_gzip_and_compressed_packets(tmp_path: Path) -> None:
     path = tmp_path / "x.bin"
     path.write_bytes(gzip.compress(packed.SerializeToString()))
     capture = scan_capture(path, drops_overlaps=True)
-    assert (capture.counts.kernel, capture.event_count) == (6, 2)
+    assert (capture.counts.unnamed, capture.event_count) == (6, 2)
     assert capture.member_name == "x.bin.pftrace"
 
 
