@@ -21,6 +21,7 @@ class Activities:
         ts: starts in ns.
         dur: durations in ns.
         device: device numbers.
+        stream: numbers that tell the streams of all devices apart.
         launch_ts: starts in ns of the launches, meaningless where ``launched`` is False.
         launch_thread: utid of the launching thread.
         launched: whether a launch is recorded.
@@ -30,6 +31,7 @@ class Activities:
     ts: Ints
     dur: Ints
     device: Ints
+    stream: Ints
     launch_ts: Ints
     launch_thread: Ints
     launched: NDArray[np.bool_]
@@ -42,10 +44,12 @@ class Activities:
         def ints(name: str) -> Ints:
             return kernels[name].fillna(-1).to_numpy(np.int64)
 
+        device, stream = ints("device"), ints("stream")
         return cls(
             ints("ts"),
             ints("dur"),
-            ints("device"),
+            device,
+            pd.factorize(pd.MultiIndex.from_arrays([device, stream]))[0].astype(np.int64),
             ints("launch_ts"),
             ints("launch_utid"),
             kernels["launch_ts"].notna().to_numpy(),
@@ -82,23 +86,27 @@ def adopt_unlaunched(activities: Activities, owner: Ints, spans: int) -> Ints:
     """Gives activities without a recorded launch to the span they run in the middle of.
 
     Profilers lose launch records; an activity between the first and the last one of a
-    single span, on the same device, belongs to it. Work of an earlier step, which also
-    has no launch, runs before the first one and stays without an owner.
+    single span, on the same stream, belongs to it. Work of an earlier step, which also
+    has no launch, runs before the first one and stays without an owner. Other streams tell
+    only where nothing on its own has an owner: a step's first copies may run beside the end
+    of the step before.
     """
     owned = owner >= 0
     orphans = ~owned & ~activities.launched
     if not owned.any() or not orphans.any():
         return owner
     result = owner.copy()
-    for device in np.unique(activities.device[orphans]):
-        here = activities.device == device
+    for stream in np.unique(activities.stream[orphans]):
+        here = activities.stream == stream
+        lost = np.flatnonzero(orphans & here)
+        if not (owned & here).any():
+            here = activities.device == activities.device[lost[0]]
         members = owned & here
         first, last, count = span_by_group(
             owner[members], activities.ts[members], activities.dur[members], spans
         )
         present = np.flatnonzero(count)
         present = present[np.argsort(first[present], kind="stable")]
-        lost = np.flatnonzero(orphans & here)
         index = containing(first[present], last[present], activities.ts[lost])
         result[lost] = (
             np.where(index >= 0, present[np.maximum(index, 0)], -1) if len(present) else -1
