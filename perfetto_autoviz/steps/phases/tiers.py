@@ -155,11 +155,11 @@ class Tiers:
         decode &= ~prefill
         if decode[~self.drafts].all() or prefill[~self.drafts].all():
             self._settle(self._by_blocks(grids), GRIDS, SIZE_GROUPS)
-        doubted = self._doubted(prefill, decode)
+        doubted = self._doubted(prefill, decode, grids)
         groups = Groups(prefill & ~self._after_draft & ~doubted, decode & ~doubted)
         self._settle(groups, ATTENTION, KERNEL_VARIANT)
 
-    def _doubted(self, prefill: Flags, decode: Flags) -> Flags:
+    def _doubted(self, prefill: Flags, decode: Flags, grids: Callable[[], pd.DataFrame]) -> Flags:
         """Steps of another kind than most that still run the attention kernel of most.
 
         A build may run one kernel in both kinds of steps. Then launches and loads that part
@@ -169,10 +169,25 @@ class Tiers:
         heavy = ~self._replay & (self._load > top + LOAD_GAP)
         if decode[~self.drafts].all():
             apart = by_gap(self._load, LOAD_GAP, WIDE_LOAD_GAP).prefills
-            return heavy | apart
+            return heavy | apart | self._crowded(grids)
         if prefill[~self.drafts].all() and heavy.any():
             return self._replay
         return np.zeros(len(decode), bool)
+
+    def _crowded(self, grids: Callable[[], pd.DataFrame]) -> Flags:
+        """Steps of more tokens than requests: they take longer than more requests explain.
+
+        A request has a token at least, and twice the tokens take at most twice as long.
+        """
+        requests = np.log(device.requests_by_grid(self.work, grids()))
+        load = np.where(self.drafts, np.nan, self._load)
+        sizes, at = np.unique(requests, return_inverse=True)
+        lightest = np.array([np.fmin.reduce(load[at == i]) for i in range(len(sizes))])
+        explained = lightest + np.maximum(requests[:, None] - sizes, 0)
+        excess = load - np.fmin.reduce(explained, axis=1)
+        excess[self._after_draft] = np.nan
+        # One step by far shows that the kernel runs prompts, too.
+        return np.asarray(excess > (LOAD_GAP if (excess >= WIDE_LOAD_GAP).any() else np.inf))
 
     def _by_blocks(self, grids: Callable[[], pd.DataFrame]) -> Groups:
         """Steps whose grids count more tokens than requests and that take longer, and others.

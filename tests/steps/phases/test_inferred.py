@@ -64,6 +64,22 @@ def test_a_draft_is_verified_even_once() -> None:
     assert phases([draft, verify, draft, verify, draft]) == [*["draft", "verify"] * 2, "draft"]
 
 
+def test_decode_kernels_of_prompts_are_told_by_loads_that_requests_do_not_explain() -> None:
+    def decode(requests: int, dur: int) -> Step:
+        return Step(attention=(DECODE_ATTENTION,), rows=requests, dur=dur)
+
+    # Nine times as long for fewer requests; with twice the requests twice as long is possible.
+    assert phases([decode(24, 9000), decode(48, 9000), decode(37, 1000)]) == [
+        *["prefill"] * 2,
+        "decode",
+    ]
+    assert phases([decode(24, 1000), decode(48, 1900), decode(64, 2500)]) == ["decode"] * 3
+    # Once the kernel is known to run prompts, short ones are told, too.
+    steps = [decode(8, 1000), decode(1, 1300), decode(8, 1010), decode(2, 4000), decode(8, 1000)]
+    assert phases(steps) == ["decode", "prefill"] * 2 + ["decode"]
+    assert phases([steps[0], steps[1], steps[2]]) == ["decode"] * 3
+
+
 def test_batch_and_sequence_that_are_kept_apart_tell() -> None:
     # Sixteen requests of 559 tokens, logits of all tokens.
     step = Step(tokens=16 * 559, requests=16 * 559, shape=(16, 559, 64))
