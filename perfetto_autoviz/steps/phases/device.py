@@ -8,10 +8,12 @@ import pandas as pd
 from perfetto_autoviz.steps.phases.limits import (
     COMMON_SHARE,
     DRAFT_SHARE,
-    MIN_DRAFTS,
+    LOAD_GAP,
     MIN_LAYERS,
     MIN_OPERATORS,
+    NEAR,
     SMALL_TILE,
+    TIGHT_LOAD,
 )
 from perfetto_autoviz.steps.phases.names import (
     Role,
@@ -40,7 +42,7 @@ def attention_counts(work: Work) -> dict[Role | None, Floats]:
 def draft_steps(work: Work) -> Flags:
     """Which steps run a draft model: one of far fewer layers, before a step of the model.
 
-    Steps of no or few attention kernels count only where they recur between steps with many.
+    One such step is enough if the recording didn't start in it.
     """
     layers = work.count(work.of_family("attention"))
     full = mode(layers[layers >= MIN_LAYERS].astype(float))
@@ -49,11 +51,61 @@ def draft_steps(work: Work) -> Flags:
     is_full = layers >= full * (1 - DRAFT_SHARE)
     small = (layers > 0) & (layers <= full * DRAFT_SHARE)
     followed = np.append(is_full[1:] | small[1:], False)
-    if (small & followed).sum() < MIN_DRAFTS:
+    drafts = small & followed
+    if not drafts[1:].any() and not (drafts[0] and _starts_as(work, is_full)):
         return np.zeros(len(work), bool)
     # The recording may end behind a draft.
     followed[-1] = True
     return np.asarray(small & followed)
+
+
+def _starts_as(work: Work, others: Flags) -> bool:
+    """Whether the first step starts with the operation that most of some others start with."""
+    first = np.full(len(work), np.nan)
+    steps, at = np.unique(work.owner, return_index=True)
+    first[steps] = work.op[at]
+    return bool(first[0] == mode(first[others]))
+
+
+def dummy_steps(work: Work, requests: Floats, generates: Flags, comparable: Flags) -> Flags:
+    """Which steps at the start are dummy batches: their attention has next to nothing to read.
+
+    It takes far less than in any later step of about as many requests, and less than in any of
+    fewer.
+
+    Args:
+        work: the steps.
+        requests: shape (n,), requests of each; NaN where unknown.
+        generates: shape (n,), which of them only generate.
+        comparable: shape (n,), whose attention to what is cached can be told from that to prompts.
+    """
+    found = np.zeros(len(work), bool)
+    time = _main_attention(work)
+    alike = generates & (requests == requests[0]) & (np.abs(time - time[0]) <= TIGHT_LOAD)
+    for stop in range(int(np.argmin(np.append(alike, False))), 0, -1):
+        others = comparable[stop:] & ~np.isnan(time[stop:])
+        later, sizes = time[stop:][others], requests[stop:][others]
+        near = np.abs(sizes - requests[0]) <= max(1.0, NEAR * requests[0])
+        longest = float(time[:stop].max())
+        fewer = later[sizes < requests[0]]
+        as_many = later[near] if near.any() else fewer
+        if len(as_many) and as_many.min() > longest + LOAD_GAP and not (fewer <= longest).any():
+            found[:stop] = True
+            break
+    return found
+
+
+def _main_attention(work: Work) -> Floats:
+    """Log of the mean duration of the attention kernel that takes longest in the first step."""
+    first = work.of_family("attention") & (work.owner == 0)
+    if not first.any():
+        return np.full(len(work), np.nan)
+    total = np.bincount(work.op[first], work.dur[first])
+    main = work.op == int(np.argmax(total))
+    count = work.count(main)
+    return np.where(
+        count > 0, np.log(np.maximum(work.time(main) / np.maximum(count, 1), 1)), np.nan
+    )
 
 
 def tokens_by_grid(work: Work, grids: pd.DataFrame) -> Floats:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from perfetto_autoviz.steps.phases import device
+from perfetto_autoviz.steps.phases.limits import SIZE_GAP
 from perfetto_autoviz.steps.phases.shapes import step_sizes
 from perfetto_autoviz.steps.phases.tiers import Tiers
 from perfetto_autoviz.steps.phases.work import Flags, Floats, Work
@@ -37,13 +39,16 @@ def inferred_phases(
     decodes = ~verdicts.is_open & ~verdicts.prefills
     prefills = ~verdicts.is_open & verdicts.prefills
     after_draft = np.append(False, tiers.drafts[:-1]) & ~tiers.drafts
+    plain = decodes & ~after_draft & ~tiers.drafts
     # A request that decodes has one token, unless drafts are verified.
-    plain = decodes & ~after_draft & ~tiers.drafts & np.isnan(tiers.sizes.requests)
-    requests = np.where(plain, tiers.tokens, tiers.sizes.requests)
+    counted = ~plain | ~np.isnan(tiers.sizes.requests)
+    requests = np.where(counted, tiers.sizes.requests, tiers.tokens)
+    dummies = device.dummy_steps(work, requests, plain, decodes | (prefills & tiers.both))
+    decodes &= ~dummies
     mixed = prefills & (tiers.both | _all_take_part(prefills, decodes, requests))
     names = np.select(
-        [~active, tiers.drafts, mixed, prefills, decodes & after_draft, decodes],
-        ["idle", "draft", "mixed", "prefill", "verify", "decode"],
+        [~active, tiers.drafts, dummies, mixed, prefills, decodes & after_draft, decodes],
+        ["idle", "draft", "dummy", "mixed", "prefill", "verify", "decode"],
         "unknown",
     )
     return [
@@ -64,7 +69,7 @@ def _all_take_part(prefills: Flags, decodes: Flags, requests: Floats) -> Flags:
 
     Where a server prefills apart from decode, only new requests take part in such a step,
     and the next decode step has them and those from before; where it does both at once, all
-    requests take part in it.
+    requests take part in it, so that it has about as many as the decode steps.
     """
     mixed = np.zeros(len(prefills), bool)
     for first, stop in _stretches(prefills):
@@ -74,6 +79,8 @@ def _all_take_part(prefills: Flags, decodes: Flags, requests: Floats) -> Flags:
         if not (decodes[first - 1] and decodes[stop]):
             continue
         before, after = requests[first - 1], requests[stop]
+        if float(inside.min()) * SIZE_GAP < min(before, after):
+            continue
         together = abs(float(inside[-1]) - after)
         apart = abs(before + float(inside.sum()) - after)
         # False for unknown requests, too.

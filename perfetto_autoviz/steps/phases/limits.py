@@ -54,7 +54,10 @@ WIDER = 3.0
 """How many times more the durations of prefill steps vary than those of decode steps."""
 
 STEADY_STEPS = 0.5
-"""Part of decode steps whose size is, within a tenth, that of the decode step before."""
+"""Part of decode steps whose size is about that of the decode step before."""
+
+NEAR = 0.1
+"""Part of a size within which others are about as large."""
 
 COMMON_SHARE = 0.8
 """Part of the steps in which an operation must occur to compare loads by it."""
@@ -71,6 +74,3 @@ MIN_LAYERS = 4
 
 DRAFT_SHARE = 1 / 3
 """Part of the model's layers that a draft model has at most."""
-
-MIN_DRAFTS = 2
-"""Steps of a draft model in a capture, or the short step is one that was cut off."""

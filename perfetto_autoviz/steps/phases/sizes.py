@@ -6,6 +6,7 @@ import numpy as np
 
 from perfetto_autoviz.steps.phases.limits import (
     MIN_OPERATORS,
+    NEAR,
     RAMP_GAP,
     RAMP_SIZE,
     SIZE_GAP,
@@ -45,7 +46,7 @@ def is_steady(sizes: Floats) -> bool:
     """
     if len(sizes) < MIN_OPERATORS:
         return False
-    near = np.abs(np.diff(sizes)) <= np.maximum(1.0, 0.1 * sizes[1:])
+    near = np.abs(np.diff(sizes)) <= np.maximum(1.0, NEAR * sizes[1:])
     return float(near.mean()) >= STEADY_STEPS
 
 

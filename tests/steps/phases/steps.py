@@ -38,6 +38,8 @@ class Step:
         requests: rows of its logits; None without shapes.
         graph: whether one launch starts all layers.
         dur: of each kernel.
+        attention_dur: of its attention kernels, if another.
+        lacks: kernels at its start that the recording lacks.
         gemm: name of its matrix products.
         layers: how many.
         samples: whether it samples.
@@ -51,6 +53,8 @@ class Step:
     requests: int | None = None
     graph: bool = False
     dur: int = 1000
+    attention_dur: int | None = None
+    lacks: int = 0
     gemm: str = "gemm"
     layers: int = 4
     samples: bool = True
@@ -69,8 +73,9 @@ class _Capture:
     def add(self, owner: int, name: str, step: Step, launch: int, dims: Sequence[int]) -> None:
         seq = len(self.kernels)
         family = FAMILIES.get(name, "attention")
+        dur = step.attention_dur if family == "attention" else None
         self.kernels.append(
-            {"owner": owner, "name": name, "family": family, "dur": step.dur, "launch": launch}
+            {"owner": owner, "name": name, "dur": dur or step.dur, "launch": launch}
         )
         if dims and launch == self.now:
             sizes = {f"first_{i}": size for i, size in enumerate(dims)}
@@ -125,11 +130,11 @@ def judged(steps: Sequence[Step], max_num_seqs: int | None = None) -> pd.DataFra
 def _add(capture: _Capture, owner: int, step: Step) -> None:
     tokens = () if step.tokens is None else (step.tokens, 64)
     launch = capture.launch()
-    for _ in range(step.layers):
-        for name in ("norm", step.gemm, "rope", *step.attention, "act", step.gemm):
-            launch = launch if step.graph else capture.launch()
-            dims = () if step.graph else tokens
-            capture.add(owner, name, step, launch, step.shape or dims if name == "norm" else dims)
+    layer = ("norm", step.gemm, "rope", *step.attention, "act", step.gemm)
+    for name in (layer * step.layers)[step.lacks :]:
+        launch = launch if step.graph else capture.launch()
+        dims = () if step.graph else tokens
+        capture.add(owner, name, step, launch, step.shape or dims if name == "norm" else dims)
     requests = () if step.requests is None else (step.requests, 64)
     capture.add(owner, "gemm", step, capture.launch(), requests)
     if step.samples:

@@ -60,8 +60,16 @@ def test_a_draft_is_verified_even_once() -> None:
     draft = Step(tokens=8, requests=8, layers=1)
     verify = Step(tokens=24, requests=8)
     assert phases([draft, verify, draft, verify]) == ["draft", "verify"] * 2
-    # The recording may end behind a draft.
+    # The recording may end behind a draft, or behind the first that is verified.
     assert phases([draft, verify, draft, verify, draft]) == [*["draft", "verify"] * 2, "draft"]
+    prefill = Step(tokens=888, requests=8)
+    assert phases([prefill, draft, verify]) == ["prefill", "draft", "verify"]
+    assert phases([draft, verify, prefill]) == ["draft", "verify", "prefill"]
+
+
+def test_the_rest_of_a_step_in_which_the_recording_starts_is_no_draft() -> None:
+    rest = Step(tokens=8, requests=8, layers=1, lacks=2)
+    assert phases([rest, *[Step(tokens=8, requests=8)] * 3]) == ["decode"] * 4
 
 
 def test_decode_kernels_of_prompts_are_told_by_loads_that_requests_do_not_explain() -> None:
@@ -80,6 +88,24 @@ def test_decode_kernels_of_prompts_are_told_by_loads_that_requests_do_not_explai
     assert phases([steps[0], steps[1], steps[2]]) == ["decode"] * 3
 
 
+def test_dummy_batches_at_the_start_have_nothing_to_attend_to() -> None:
+    def decode(requests: int, attention: int) -> Step:
+        return Step(
+            attention=(DECODE_ATTENTION,),
+            tokens=requests,
+            requests=requests,
+            attention_dur=attention,
+        )
+
+    dummy, real = decode(16, 500), decode(16, 1000)
+    assert phases([dummy, dummy, real, real, decode(4, 600)]) == [*["dummy"] * 2, *["decode"] * 3]
+    # Fewer requests whose attention takes less show that there is something to attend to.
+    assert phases([dummy, dummy, real, decode(4, 400)]) == ["decode"] * 4
+    # So does attention that grows by little, and more requests take longer anyhow.
+    assert phases([dummy, decode(16, 550), decode(16, 600)]) == ["decode"] * 3
+    assert phases([dummy, decode(64, 1000)]) == ["decode"] * 2
+
+
 def test_batch_and_sequence_that_are_kept_apart_tell() -> None:
     # Sixteen requests of 559 tokens, logits of all tokens.
     step = Step(tokens=16 * 559, requests=16 * 559, shape=(16, 559, 64))
@@ -92,6 +118,8 @@ def test_mixed_steps_have_all_requests() -> None:
     mixed = Step(tokens=500, requests=32)
     apart = Step(tokens=470, requests=2)
     assert phases([DECODE, mixed, DECODE]) == ["decode", "mixed", "decode"]
+    # A few requests at a time are new ones, however many come and go.
+    assert phases([DECODE, *[apart] * 16, DECODE]) == ["decode", *["prefill"] * 16, "decode"]
     fewer = replace(DECODE, tokens=30, requests=30)
     assert phases([fewer, apart, DECODE]) == ["decode", "prefill", "decode"]
 
