@@ -25,6 +25,10 @@ at most half as many as the steady ones on either side."""
 MAX_VARIATION = 0.15
 """Coefficient of variation of the durations below which a window counts as steady."""
 
+ABOUT = 0.02
+"""Part by which windows may be slower, or less steady, than the best and count as good: the
+durations of the same work vary by a few percent."""
+
 REPRESENTATIVE_STEPS = 1.0
 """Iterations by which a window's number of prefill-bearing ones may differ from what the
 region's share lets expect. Less than one can't be asked of whole iterations."""

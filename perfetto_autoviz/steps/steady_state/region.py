@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from perfetto_autoviz.steps.intervals import runs
 from perfetto_autoviz.steps.steady_state.limits import (
+    ABOUT,
     MAX_DIP,
     MAX_VARIATION,
     MIN_STEPS,
@@ -52,6 +53,9 @@ def steady_region(sizes: Floats, *, short: bool = False) -> Region | None:
 def duration_window(durations: Floats, length: int) -> tuple[Region, float] | None:
     """The fastest window of steady durations, or else the steadiest of all.
 
+    Of windows in a row that are about as good as that one, it is the middle one: which is best
+    by less than durations vary is chance, and another one with evidence that differs a little.
+
     Args:
         durations: shape (n,), NaN where an iteration has no work on the device; such an
             iteration is left out, and belongs to a window that goes on after it.
@@ -68,10 +72,18 @@ def duration_window(durations: Floats, length: int) -> tuple[Region, float] | No
     views = np.lib.stride_tricks.sliding_window_view(durations[known], length)
     mean = views.mean(axis=1)
     variation = views.std(axis=1) / np.maximum(mean, 1.0)
-    steady = np.flatnonzero(variation < MAX_VARIATION)
-    best = int(steady[np.argmin(mean[steady])] if len(steady) else np.argmin(variation))
+    steady = variation < MAX_VARIATION
+    best = _about_best(np.where(steady, mean, np.inf) if steady.any() else variation)
     region = int(known[best]), int(known[best + length - 1]) + 1
     return region, float(variation[best])
+
+
+def _about_best(values: Floats) -> int:
+    """The middle of the run of values around the least one that are about as small."""
+    least = int(np.argmin(values))
+    starts, lengths = runs(values <= values[least] * (1 + ABOUT))
+    run = int(np.searchsorted(starts, least, side="right")) - 1
+    return int(starts[run] + (lengths[run] - 1) // 2)
 
 
 def _longest_stretch(near: Flags) -> Region:

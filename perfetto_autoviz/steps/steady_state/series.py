@@ -30,6 +30,7 @@ class Series:
         numbers: their numbers among the real ones.
         ts: starts in ns, meaningless without device activity.
         dur: durations on the device in ns; NaN without device activity.
+        busy: time in ns in which the device works in each; NaN without device activity.
         phases: their phases; None where unknown.
         phase_confidence: how sure each phase is.
         batch_size: requests; NaN where unknown.
@@ -43,6 +44,7 @@ class Series:
     numbers: Ints
     ts: Ints
     dur: Floats
+    busy: Floats
     phases: tuple[str | None, ...]
     phase_confidence: Floats
     batch_size: Floats
@@ -71,16 +73,16 @@ class Series:
         """Requests in flight; NaN where an iteration does not tell.
 
         An iteration that only prefills tells nothing of the requests that wait for it, unless
-        the capture does nothing else. Without annotations it may be one in which others
-        decode: that is so where about as many take part as in decode iterations.
+        the capture does nothing else, or about as many take part as in decode iterations. A
+        dummy batch has no requests.
         """
-        mixed = np.array([phase == "mixed" for phase in self.phases], bool)
-        tells = self.generating | mixed
+        tells = self.generating | self._in(("mixed",))
+        worked = ~self._in(("dummy", "idle"))
         if not tells.any():
-            return self.batch_size
+            return np.where(worked, self.batch_size, np.nan)
         sizes = np.where(tells, self.batch_size, np.nan)
         most = np.nanmax(sizes) if (~np.isnan(sizes)).any() else np.nan
-        all_take_part = ~self.annotated & (self.batch_size >= (1 - SHORT_TOLERANCE) * most)
+        all_take_part = worked & (self.batch_size >= (1 - SHORT_TOLERANCE) * most)
         return np.where(all_take_part, self.batch_size, sizes)
 
 
@@ -106,6 +108,7 @@ def series(iterations: pd.DataFrame, phases: pd.DataFrame, *, least: int = MIN_S
         numbers=mine["number"].to_numpy(np.int64),
         ts=mine["ts"].fillna(-1).to_numpy(np.int64),
         dur=_floats(mine["dur"]),
+        busy=np.where(mine["dur"].isna(), np.nan, _floats(mine["busy_dur"])),
         phases=tuple(None if name == "unknown" else name for name in names),
         phase_confidence=np.nan_to_num(_floats(known["confidence"])),
         batch_size=_floats(known["batch_size"]),

@@ -77,11 +77,14 @@ def _by_size(tier: str, what: str, sizes: Floats, region: Region) -> Steady:
 
 
 def _by_durations(steps: Series, num_steps: int) -> Steady | None:
-    """By the durations of decode iterations, where it is known which they are."""
+    """By the durations of decode iterations, where it is known which they are.
+
+    They count as long as the device works: where exactly one iteration ends and another starts
+    doesn't change that, though the device may wait in between.
+    """
     decode = steps.generating
-    known = ~np.isnan(steps.dur)
-    durations = steps.dur
-    if (decode & known).sum() >= MIN_STEPS:
+    durations = steps.busy
+    if (decode & ~np.isnan(durations)).sum() >= MIN_STEPS:
         durations = np.where(decode, durations, np.nan)
     found = duration_window(durations, num_steps)
     if found is None:

@@ -99,7 +99,7 @@ def test_a_plateau_between_ramp_and_drain_is_found(
     st.lists(st.floats(1, 1e6) | st.just(NAN), min_size=0, max_size=40),
     st.integers(1, 20),
 )
-def test_a_window_of_durations_is_no_slower_than_any_steady_one(
+def test_a_window_of_durations_is_about_as_fast_as_any_steady_one(
     durations: list[float], length: int
 ) -> None:
     found = duration_window(floats(durations), length)
@@ -117,6 +117,14 @@ def test_a_window_of_durations_is_no_slower_than_any_steady_one(
         spread = np.std(values) / np.mean(values)
         if spread < 0.15 - 1e-9:
             assert variation < 0.15
-            assert np.mean(inside) <= np.mean(values) * (1 + 1e-9)
+            assert np.mean(inside) <= np.mean(values) * 1.02 + 1e-9
         elif variation >= 0.15:
-            assert variation <= spread + 1e-9
+            assert variation <= spread * 1.02 + 1e-9
+
+
+@given(st.lists(st.floats(0.99, 1.0), min_size=40, max_size=40))
+def test_noise_moves_no_window_of_durations(noise: list[float]) -> None:
+    # 33 windows of eight, of which none is faster by more than noise: the middle one.
+    found = duration_window(floats([1000.0 * part for part in noise]), 8)
+    assert found is not None
+    assert found[0] == (16, 24)

@@ -103,6 +103,29 @@ def test_durations_decide_without_phases() -> None:
     assert row["mean_dur"] == pytest.approx(3073.75)
 
 
+def test_where_the_device_waits_within_a_step_does_not_matter() -> None:
+    busy = [5000, 3080, 3070, 3090, 3060, 4900]
+    for waits in (1, 2, 3):
+        durations = [dur + 9000 * (step == waits) for step, dur in enumerate(busy)]
+        row = steady_windows(iterations(durations, busy), num_steps=4)["any"]
+        assert (row["first_id"], row["last_id"]) == (1, 4)
+
+
+def test_dummy_batches_are_not_in_the_steady_state() -> None:
+    names = [*["dummy"] * 2, "prefill", *["decode"] * 3, "prefill", *["decode"] * 3]
+    sizes = [16, 16, 4, 16, 16, 16, 2, 16, 16, 16]
+    found = steady_windows(iterations([100] * 10), phases(names, sizes, "attention kernels"))
+    assert (found["mixed"]["first_number"], found["mixed"]["last_number"]) == (3, 9)
+
+
+@pytest.mark.parametrize("evidence", ["annotation counts", "input shapes"])
+def test_prefill_steps_of_all_requests_show_how_many_there_are(evidence: str) -> None:
+    names = [*["prefill"] * 3, *["mixed"] * 3]
+    found = steady_windows(iterations([100] * 6), phases(names, [1, 1, 2, 2, 2, 2], evidence))
+    assert found["mixed"]["batch_size"] == 2
+    assert (found["mixed"]["first_number"], found["mixed"]["last_number"]) == (2, 5)
+
+
 def test_a_prefill_window_outside_the_region_says_so() -> None:
     names = ["prefill"] * 3 + ["decode"] * 9
     found = steady_windows(iterations([100] * 12), phases(names, [1] * 3 + [3] * 9))
