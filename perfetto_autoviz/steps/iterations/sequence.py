@@ -203,7 +203,11 @@ def _cut(line: Line, rhythm: Rhythm) -> Cut:
         starts = _as_others(line.work.op[line.order], starts, paused, clear)
     elif line.launched:
         starts = paused
-    cut = Cut(starts, _stop(starts, beats, len(line.order)))
+    stop = _stop(starts, beats, len(line.order))
+    fed = None if line.launched else _with_inputs(line, starts, rhythm.beats)
+    if fed is not None:
+        starts, stop = fed, _end_of_lag(fed, stop, len(line.order))
+    cut = Cut(starts, stop)
     kept = _units(line, cut).worked
     if kept.stop < len(starts):
         return Cut(starts[kept], int(starts[kept.stop]))
@@ -234,6 +238,41 @@ def _after_pauses(line: Line, starts: Ints, beats: Ints) -> tuple[Ints, Bools]:
     if before[0] < 0 and starts[0] <= (starts - found)[1:].max(initial=0):
         found[0] = 0
     return found, pauses >= 0
+
+
+def _with_inputs(line: Line, starts: Ints, beats: Ints) -> Ints | None:
+    """Starts moved back to where a stream of its own starts to copy the step's inputs.
+
+    It does while the step before still runs, after having had nothing to do for most of it. How
+    much of that step runs meanwhile differs, so that no other operation marks the place.
+
+    Returns:
+        The starts; None where no stream makes such copies for all steps.
+    """
+    ts, dur = line.work.ts[line.order], line.work.dur[line.order]
+    stream, feeds = line.work.stream[line.order], line.work.feeds[line.order]
+    usual = MOST * np.median(np.diff(ts[starts]))
+    tokens = np.sort(beats.ravel())
+    for own in np.unique(stream[feeds]):
+        mine = np.flatnonzero(stream == own)
+        if not feeds[mine].all():
+            continue
+        idle = ts[mine][1:] - (ts + dur)[mine][:-1]
+        first = mine[np.append(True, idle >= usual)]
+        at = np.searchsorted(first, starts, side="right") - 1
+        moved: Ints = first[at]
+        clear = (at >= 0) & (np.searchsorted(tokens, moved) == np.searchsorted(tokens, starts))
+        if clear.all():
+            return moved
+    return None
+
+
+def _end_of_lag(starts: Ints, stop: int, size: int) -> int:
+    """The last step's end, where inputs are copied ahead of the work on them.
+
+    What follows, and is less than a step, has no inputs of its own: it lags behind.
+    """
+    return size if size - stop < np.diff(starts).min() else stop
 
 
 def _as_others(op: Ints, starts: Ints, moved: Ints, clear: Bools) -> Ints:

@@ -106,6 +106,23 @@ def test_captures_of_graphs_before_the_first_step_are_no_steps(launched: bool) -
     assert first_activities(kernels, iterations) == [begin + at for at in starts(steps)]
 
 
+def test_steps_whose_inputs_are_copied_ahead_start_with_the_copies() -> None:
+    # On a stream of their own, while as much of the step before still runs as happens to.
+    steps = [
+        step(12, before=["Memcpy HtoD"] * 2 + ["fill"] * late + ["positions", "embed"])
+        for late in (0, 2, 0, 3, 1)
+    ]
+    lag = [*LAYER] * 4
+    kernels = activities([*steps, lag])
+    kernels.loc[kernels["kind"] == "memcpy", "stream"] = 25
+    iterations, _, _ = found(kernels)
+    assert first_activities(kernels, iterations) == starts(steps)
+    # No inputs come with what follows, so that it belongs to the last.
+    counts = [len(one) for one in steps]
+    counts[-1] += len(lag)
+    assert iterations["activity_count"].tolist() == counts
+
+
 def test_a_pause_before_each_step_tells_where_it_starts() -> None:
     # What comes first does not come in each step; one pause is too short to see.
     heads = [("fill", "sort", "positions"), ("sort", "positions")] * 6
