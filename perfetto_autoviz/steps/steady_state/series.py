@@ -30,7 +30,6 @@ class Series:
         numbers: their numbers among the real ones.
         ts: starts in ns, meaningless without device activity.
         dur: durations on the device in ns; NaN without device activity.
-        busy: time in ns in which the device works in each; NaN without device activity.
         phases: their phases; None where unknown.
         phase_confidence: how sure each phase is.
         batch_size: requests; NaN where unknown.
@@ -44,7 +43,6 @@ class Series:
     numbers: Ints
     ts: Ints
     dur: Floats
-    busy: Floats
     phases: tuple[str | None, ...]
     phase_confidence: Floats
     batch_size: Floats
@@ -108,7 +106,6 @@ def series(iterations: pd.DataFrame, phases: pd.DataFrame, *, least: int = MIN_S
         numbers=mine["number"].to_numpy(np.int64),
         ts=mine["ts"].fillna(-1).to_numpy(np.int64),
         dur=_floats(mine["dur"]),
-        busy=np.where(mine["dur"].isna(), np.nan, _floats(mine["busy_dur"])),
         phases=tuple(None if name == "unknown" else name for name in names),
         phase_confidence=np.nan_to_num(_floats(known["confidence"])),
         batch_size=_floats(known["batch_size"]),

@@ -129,7 +129,7 @@ def _sum(values: Floats) -> int | None:
 STEADY_STATE_STEP = Step(
     name="steady state",
     reads=(
-        Read("_autoviz_src_iteration", ("ts", "dur", "id", "level", "number", "busy_dur")),
+        Read("_autoviz_src_iteration", ("ts", "dur", "id", "level", "number")),
         Read(
             "_autoviz_src_phase",
             (

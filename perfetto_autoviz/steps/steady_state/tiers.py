@@ -77,13 +77,9 @@ def _by_size(tier: str, what: str, sizes: Floats, region: Region) -> Steady:
 
 
 def _by_durations(steps: Series, num_steps: int) -> Steady | None:
-    """By the durations of decode iterations, where it is known which they are.
-
-    They count as long as the device works: where exactly one iteration ends and another starts
-    doesn't change that, though the device may wait in between.
-    """
+    """By the durations of decode iterations, where it is known which they are."""
     decode = steps.generating
-    durations = steps.busy
+    durations = steps.dur
     if (decode & ~np.isnan(durations)).sum() >= MIN_STEPS:
         durations = np.where(decode, durations, np.nan)
     found = duration_window(durations, num_steps)

@@ -15,8 +15,8 @@ from perfetto_autoviz.steps.steady_state.step import find_steady_windows
 GAP = 10
 
 
-def iterations(durations: Sequence[int], busy: Sequence[int] | None = None) -> pd.DataFrame:
-    """One iteration after the other, 10 ns apart, the first at 1000 ns; all of them busy."""
+def iterations(durations: Sequence[int]) -> pd.DataFrame:
+    """One iteration after the other, 10 ns apart, the first at 1000 ns."""
     starts, at = [], 1000
     for duration in durations:
         starts.append(at)
@@ -25,7 +25,6 @@ def iterations(durations: Sequence[int], busy: Sequence[int] | None = None) -> p
     columns = {
         "ts": starts,
         "dur": durations,
-        "busy_dur": durations if busy is None else busy,
         "id": count,
         "number": count,
         "level": [0] * len(durations),

@@ -103,14 +103,6 @@ def test_durations_decide_without_phases() -> None:
     assert row["mean_dur"] == pytest.approx(3073.75)
 
 
-def test_where_the_device_waits_within_a_step_does_not_matter() -> None:
-    busy = [5000, 3080, 3070, 3090, 3060, 4900]
-    for waits in (1, 2, 3):
-        durations = [dur + 9000 * (step == waits) for step, dur in enumerate(busy)]
-        row = steady_windows(iterations(durations, busy), num_steps=4)["any"]
-        assert (row["first_id"], row["last_id"]) == (1, 4)
-
-
 def test_dummy_batches_are_not_in_the_steady_state() -> None:
     names = [*["dummy"] * 2, "prefill", *["decode"] * 3, "prefill", *["decode"] * 3]
     sizes = [16, 16, 4, 16, 16, 16, 2, 16, 16, 16]
