@@ -20,7 +20,7 @@ from perfetto_autoviz.ingest.metadata import (
     describe,
     read_surroundings,
 )
-from perfetto_autoviz.ingest.pftrace import PacketCount, count_packets
+from perfetto_autoviz.ingest.pftrace import PacketCount, PacketReader, count_packets
 from perfetto_autoviz.ingest.reader import EventReader
 from perfetto_autoviz.ingest.repair import OVERLAPS, Plan, Repair, make_plan, reading_repairs
 from perfetto_autoviz.ingest.rewrite import rewrite
@@ -157,6 +157,16 @@ class Capture:
         with self._source.stream(progress) as stream:
             yield EventReader(_without_bom(stream.blocks()), self._script.clean)
 
+    @contextlib.contextmanager
+    def packets(self, progress: Progress | None = None) -> Iterator[PacketReader]:
+        """Opens a native trace once more, up to where the scan found whole packets.
+
+        Raises:
+            CaptureError: the file can no longer be read, or is not the one that was scanned.
+        """
+        with self._source.stream(progress) as stream:
+            yield PacketReader(_until(stream.blocks(), self._whole or 0))
+
     def _repaired(self, script: _Script) -> Iterator[bytes]:
         with self.reading() as reader:
             sizes = iter(script.sizes)
@@ -165,13 +175,8 @@ class Capture:
             yield from rewrite(chunks, script.plan, surroundings.before, surroundings.after)
 
     def _whole_packets(self) -> Iterator[bytes]:
-        left = self._whole or 0
         with self._source.stream() as stream:
-            for block in stream.blocks():
-                yield block[:left]
-                left -= len(block)
-                if left <= 0:
-                    return
+            yield from _until(stream.blocks(), self._whole or 0)
 
 
 def scan_capture(
@@ -243,6 +248,15 @@ def scan_capture(
     )
 
 
+def _until(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """The first ``size`` bytes."""
+    for block in blocks:
+        if size <= 0:
+            return
+        yield block[:size]
+        size -= len(block)
+
+
 def _without_bom(blocks: Iterable[bytes], noted: Counter[str] | None = None) -> Iterator[bytes]:
     first = True
     for block in blocks:
@@ -302,6 +316,11 @@ def _scan_pftrace(source: Source, progress: Progress | None) -> Capture:
         found = count_packets(stream.blocks())
         sha256 = stream.sha256()
         problem = stream.problem
+    if found.zstd:
+        raise CaptureError(
+            f"{source.path} is a Perfetto trace compressed with zstd, which isn't read;"
+            " record it with zlib or without compression"
+        )
     if not found.gpu_slices:
         raise CaptureError(
             f"{source.path} is a Perfetto trace without GPU render stages;"

@@ -69,6 +69,29 @@ def test_gzip_and_compressed_packets(tmp_path: Path) -> None:
     assert capture.member_name == "x.bin.pftrace"
 
 
+def test_zstd_is_refused_by_name(tmp_path: Path) -> None:
+    """Its packets can't be counted, so that nobody could say whether all of them arrived."""
+    trace = made(3)
+    trace.packet.add().zstd_compressed_packets = b"\x28\xb5\x2f\xfd"
+    path = tmp_path / "x.pftrace"
+    path.write_bytes(trace.SerializeToString())
+    with pytest.raises(CaptureError, match="compressed with zstd, which isn't read"):
+        scan_capture(path, drops_overlaps=True)
+
+
+def test_a_compressed_packet_that_breaks_halfway(tmp_path: Path) -> None:
+    """Nothing of it counts, as no engine reads it; what follows is not trusted."""
+    whole = made(3).SerializeToString()
+    broken = perfetto_trace_pb2.Trace()
+    broken.packet.add().compressed_packets = zlib.compress(whole + b"\x0a\x02\xff\xff")
+    path = tmp_path / "x.pftrace"
+    path.write_bytes(whole + broken.SerializeToString() + whole)
+    capture = scan_capture(path, drops_overlaps=True)
+    assert capture.counts.unnamed == 3
+    assert [repair.kind for repair in capture.repairs] == ["unreadable_events"]
+    assert b"".join(capture.chunks()) == whole
+
+
 def test_blocks_of_any_size() -> None:
     data = made(40).SerializeToString()
     for size in (1, 7, 64, len(data)):
