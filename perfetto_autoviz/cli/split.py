@@ -80,7 +80,7 @@ def run(
     wanted = Wanted(iterations, first, middle, last, steady, phases, level)
     chosen = SplitOptions(Path(out), wanted, enriched, compact, force)
     found = find_captures([Path(capture) for capture in captures])
-    check(found, chosen)
+    check(chosen)
     with progress(quiet=quiet or as_json) as report:
         opening = OpenOptions(trace_processor, light, progress=report)
         with sessions(found, opening) as opened:

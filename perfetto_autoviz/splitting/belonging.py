@@ -56,11 +56,7 @@ class Activities:
 
 
 def activities_of(index: Index, loaded: pd.DataFrame, owner: Ints) -> Activities:
-    """Finds the activities that an engine holds in the file.
-
-    The engine has read the same numbers, so that both agree on each activity's start,
-    duration and correlation. Activities equal in all three are launched together and run at
-    the same time: whichever way, they belong to the same iteration.
+    """Finds the activities that an engine holds in a file of JSON, and their launches.
 
     Args:
         index: the file.
@@ -70,11 +66,37 @@ def activities_of(index: Index, loaded: pd.DataFrame, owner: Ints) -> Activities
     Raises:
         CaptureError: the two disagree.
     """
+    rows, order = match_activities(index, index.correlation, loaded, "correlation")
+    return Activities(rows, owner[order], launches_of(index, rows))
+
+
+def match_activities(
+    index: Index, key: Ints, loaded: pd.DataFrame, column: str
+) -> tuple[Ints, Ints]:
+    """Finds the activities that an engine holds in a file.
+
+    The engine has read the same numbers, so that both agree on each activity's start and
+    duration. Of those equal in both, a key says which is which; activities equal in this too
+    are launched together or run on one queue at the same time: whichever way, they belong to
+    the same iteration.
+
+    Args:
+        index: the file.
+        key: shape (events,), the key of each event.
+        loaded: columns ``ts``, ``dur`` (ns) and the key of the engine's activities.
+        column: name of the key.
+
+    Returns:
+        Rows of the index, and for each the number of the engine's activity.
+
+    Raises:
+        CaptureError: the two disagree.
+    """
     rows = np.flatnonzero(index.is_slice & is_device(index.kind))
     start, dur = index.start[rows], index.end[rows] - index.start[rows]
-    rows = rows[np.lexsort((index.correlation[rows], dur, start))]
+    rows = rows[np.lexsort((key[rows], dur, start))]
     ts, length = (loaded[name].to_numpy(np.int64) for name in ("ts", "dur"))
-    order = np.lexsort((loaded["correlation"].fillna(NONE).to_numpy(np.int64), length, ts))
+    order = np.lexsort((loaded[column].fillna(NONE).to_numpy(np.int64), length, ts))
     same = len(rows) == len(order) and bool(
         (index.start[rows] == ts[order]).all()
         and (index.end[rows] - index.start[rows] == length[order]).all()
@@ -84,7 +106,7 @@ def activities_of(index: Index, loaded: pd.DataFrame, owner: Ints) -> Activities
             "the trace processor holds other device activities than the file, so that it can't be"
             " cut: use another engine (--trace-processor PATH)"
         )
-    return Activities(rows, owner[order], launches_of(index, rows))
+    return rows, order
 
 
 def launches_of(index: Index, rows: Ints) -> Ints:

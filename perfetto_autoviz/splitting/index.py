@@ -141,7 +141,7 @@ class _Builder:
         self._threads: dict[Thread, int] = {}
         self._rows = 0
         self._phase_codes = Memo[str, int](lambda ph: _PHASES.get(ph[:1], INSTANT))
-        self._kind_codes = Memo[Any, int](_kind)
+        self._kind_codes = Memo[Any, int](kind_of_slice)
         self._thread_codes = Memo[Any, int](self._thread)
         self._flow_codes = Memo[Any, int](lambda _: len(self._flow_codes))
 
@@ -192,7 +192,7 @@ class _Builder:
             column.name: np.concatenate([getattr(part, column.name) for part in self._parts])
             for column in fields(_Part)
         }
-        partner = _pair(columns)
+        partner = pair(columns)
         _apply(plan, columns)
         return Index(
             **columns,
@@ -230,7 +230,8 @@ def _lenient(piece: bytes) -> _Event:
     )
 
 
-def _kind(category: str) -> int:
+def kind_of_slice(category: str) -> int:
+    """The kind of a slice of this category, frames of Python among them."""
     return PYTHON if category.lower() == "python_function" else kind_of(category)
 
 
@@ -250,7 +251,7 @@ def _correlation(args: _Arguments | None) -> int:
     return value if abs(value) < _CORRELATION_LIMIT else NONE
 
 
-def _pair(columns: dict[str, NDArray[Any]]) -> Ints:
+def pair(columns: dict[str, NDArray[Any]]) -> Ints:
     """Gives begin events their ends, which match on a thread as brackets do.
 
     Returns:

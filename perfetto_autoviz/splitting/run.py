@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from perfetto_autoviz.annotate import ENRICHED_SUFFIX, enriched_path, write_annotated
-from perfetto_autoviz.errors import CaptureError, UsageError
+from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.ingest import RankedCapture, find_captures
 from perfetto_autoviz.ingest.ranks import rank_in_name
 from perfetto_autoviz.ingest.source import locate
@@ -25,11 +25,13 @@ from perfetto_autoviz.splitting.manifest import (
     manifest_of,
     write_manifest,
 )
-from perfetto_autoviz.splitting.split import Cut, cut, no_json, windows_for
+from perfetto_autoviz.splitting.split import Cut, cut, windows_for
 from perfetto_autoviz.splitting.windows import Wanted, Window
 
 # What a capture's name ends in is kept, as other tools go by it: decode.pt.trace.json.gz
-_SUFFIX = re.compile(r"((?:\.pt)?(?:\.trace)?\.json)(?:\.gz)?$", re.IGNORECASE)
+_SUFFIX = re.compile(
+    r"((?:\.pt)?(?:\.trace)?\.json|\.pftrace|\.perfetto-trace)(?:\.gz)?$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Splitting:
     Attributes:
         manifest: the manifest as it was written.
         seconds: time of reading the captures again and writing the cuts.
-        unpacked_size: bytes of JSON that were read for it.
+        unpacked_size: bytes of the captures, unpacked, that were read for it.
     """
 
     manifest: dict[str, Any]
@@ -67,23 +69,19 @@ class Splitting:
 
     @property
     def rate(self) -> float:
-        """MB of JSON per second."""
+        """MB of the captures, unpacked, per second."""
         return self.unpacked_size / 1e6 / max(self.seconds, 1e-9)
 
 
-def check(found: Sequence[RankedCapture], options: SplitOptions) -> None:
+def check(options: SplitOptions) -> None:
     """Refuses before any work what can't be done.
 
     Raises:
-        CaptureError: a capture is no JSON.
         UsageError: nothing is chosen, or what is chosen can't be read.
     """
     options.wanted.check()
     if options.out.exists() and not options.out.is_dir():
         raise UsageError(f"{options.out} is a file: give a folder with -o")
-    for each in found:
-        if locate(each.path).content.kind != "json":
-            raise CaptureError(no_json(each.path))
 
 
 def split(
@@ -118,7 +116,7 @@ def split(
         row[0].parent.mkdir(exist_ok=True)
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix=".autoviz-split-", dir=options.out) as scratch:
-        places = _scratch_places(targets, Path(scratch)) if options.enriched else targets
+        places = _scratch_places(targets, found, Path(scratch)) if options.enriched else targets
         cuts = [
             cut(
                 session,
@@ -126,6 +124,7 @@ def split(
                 [row[rank] for row in places],
                 level=options.wanted.level,
                 compact=options.compact,
+                trace_processor=opening.trace_processor,
                 report=opening.progress,
             )
             for rank, session in enumerate(sessions)
@@ -154,13 +153,17 @@ def _targets(
 
 
 def _file_name(each: RankedCapture, window: Window, *, several: bool, enriched: bool) -> str:
-    name = each.path.name
     stem = enriched_path(each.path).name.removesuffix(ENRICHED_SUFFIX)
     if several and rank_in_name(stem) is None:
         stem += f".rank{each.rank}"
-    found = _SUFFIX.search(name)
-    suffix = f"{found[1] if found else '.json'}.gz"
-    return f"{stem}.{window.name}{ENRICHED_SUFFIX if enriched else suffix}"
+    return f"{stem}.{window.name}{ENRICHED_SUFFIX if enriched else _suffix(each)}"
+
+
+def _suffix(each: RankedCapture) -> str:
+    """What the name of a cut of a capture ends in."""
+    found = _SUFFIX.search(each.path.name)
+    own = found[1] if found else f".{locate(each.path).content.kind}"
+    return f"{own}.gz"
 
 
 def _check_targets(targets: Sequence[Path], options: SplitOptions) -> None:
@@ -175,14 +178,18 @@ def _check_targets(targets: Sequence[Path], options: SplitOptions) -> None:
         )
 
 
-def _scratch_places(targets: Sequence[Sequence[Path]], scratch: Path) -> list[list[Path]]:
+def _scratch_places(
+    targets: Sequence[Sequence[Path]], found: Sequence[RankedCapture], scratch: Path
+) -> list[list[Path]]:
     """A folder for each window, in which its cuts wait to be annotated."""
     places = []
     for number, row in enumerate(targets):
         folder = scratch / str(number)
         folder.mkdir()
-        names = [path.name.removesuffix(ENRICHED_SUFFIX) + ".json.gz" for path in row]
-        places.append([folder / name for name in names])
+        names = [path.name.removesuffix(ENRICHED_SUFFIX) for path in row]
+        places.append(
+            [folder / (name + _suffix(each)) for name, each in zip(names, found, strict=True)]
+        )
     return places
 
 

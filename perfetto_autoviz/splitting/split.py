@@ -10,17 +10,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from perfetto_autoviz.errors import CaptureError, UsageError
+from perfetto_autoviz.errors import UsageError
 from perfetto_autoviz.ingest.unpack import Progress
 from perfetto_autoviz.loading import Progress as Report
 from perfetto_autoviz.session import Session
-from perfetto_autoviz.splitting.belonging import Activities, Iterations, activities_of
+from perfetto_autoviz.splitting.belonging import Iterations
 from perfetto_autoviz.splitting.contents import Contents, contents_of
+from perfetto_autoviz.splitting.document import open_json
 from perfetto_autoviz.splitting.extents import Stretch
-from perfetto_autoviz.splitting.index import NONE, Index, read_index
+from perfetto_autoviz.splitting.index import NONE, Ints
+from perfetto_autoviz.splitting.native import open_native
 from perfetto_autoviz.splitting.select import select
 from perfetto_autoviz.splitting.windows import EACH, Wanted, Window, choose_windows
-from perfetto_autoviz.splitting.write import write_cuts
 
 _log = logging.getLogger("perfetto_autoviz.splitting")
 
@@ -108,6 +109,7 @@ def cut(
     *,
     level: int = 0,
     compact: bool = False,
+    trace_processor: str | None = None,
     report: Report | None = None,
 ) -> list[Cut]:
     """Writes windows of one capture as captures of the same format, gzipped.
@@ -118,60 +120,49 @@ def cut(
         targets: the file of each window; those that exist are replaced.
         level: level of the iterations.
         compact: leave out the frames of Python.
+        trace_processor: path of the engine that is asked for the times of a native trace.
         report: told what is being done.
 
     Raises:
-        CaptureError: the capture is no JSON, or has changed since it was opened.
+        CaptureError: the capture can't be cut, or has changed since it was opened.
         UsageError: a file can't be written.
     """
-    capture = session.capture
-    if capture.plan is None or capture.surroundings is None:
-        raise CaptureError(no_json(capture.path))
-    with capture.reading(_part(report, "indexing")) as reader:
-        index = read_index(reader, capture.plan)
     iterations = Iterations.of(iterations_of(session, level))
-    activities = _activities(session, index, iterations)
+    owner = _owners(session, iterations)
+    indexing, cutting = _part(report, "indexing"), _part(report, "cutting")
+    if session.capture.kind == "pftrace":
+        opened = open_native(session, owner, trace_processor, indexing)
+    else:
+        opened = open_json(session, owner, indexing)
     stretches = _stretches(windows, iterations)
-    selection = select(index, activities, iterations, stretches, compact=compact)
-    numbered = dict(enumerate(targets))
+    selection = select(opened.index, opened.activities, iterations, stretches, compact=compact)
     try:
-        write_cuts(
-            capture,
-            capture.surroundings,
-            selection,
-            index.chunks,
-            numbered,
-            _part(report, "cutting"),
-        )
+        opened.write(selection, dict(enumerate(targets)), cutting)
     except OSError as error:
         raise UsageError(f"can't write {error.filename}: {error.strerror or error}") from error
     selected = selection.by_output(len(windows))
     rows = _rows_by_output(iterations, stretches, len(windows))
     return [
-        Cut(window, target, contents_of(index, events, iterations_there))
+        Cut(window, target, contents_of(opened.index, events, iterations_there))
         for window, target, events, iterations_there in zip(
             windows, targets, selected, rows, strict=True
         )
     ]
 
 
-def no_json(path: Path) -> str:
-    """What is said about a capture that can't be cut."""
-    return f"{path} is a Perfetto trace, which can't be cut; cut the JSON capture of the profiler"
-
-
 def _part(report: Report | None, what: str) -> Progress | None:
     return (lambda done, total: report(what, done, total)) if report else None
 
 
-def _activities(session: Session, index: Index, iterations: Iterations) -> Activities:
-    loaded = session.query("SELECT ts, dur, correlation FROM _autoviz_device_slice ORDER BY seq")
+def _owners(session: Session, iterations: Iterations) -> Ints:
+    """The iteration of each device activity; shape (activities,)."""
+    count = session.query("SELECT count() AS n FROM _autoviz_device_slice")["n"].item()
     ids = iterations.rows["id"].to_numpy(np.int64)
     members = session.query("SELECT seq, iteration_id FROM autoviz_iteration_kernel")
     members = members[members["iteration_id"].isin(ids)]
-    owner = np.full(len(loaded), NONE)
+    owner = np.full(count, NONE)
     owner[members["seq"].to_numpy(np.int64)] = np.searchsorted(ids, members["iteration_id"])
-    return activities_of(index, loaded, owner)
+    return owner
 
 
 def _stretches(windows: Sequence[Window], iterations: Iterations) -> list[Stretch]:

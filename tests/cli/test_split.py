@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.handmade import BATCH_SIZES, LAYER_KERNELS, LAYERS, write_capture
+from tests.native import write_native
 
 Run = Callable[..., Any]
 
@@ -172,9 +173,17 @@ def test_a_step_without_device_work_is_no_capture(autoviz: Run, tmp_path: Path) 
     assert len(list((tmp_path / "cuts").glob("*.gz"))) == len(BATCH_SIZES)
 
 
-def test_a_perfetto_trace_is_refused(autoviz: Run, tmp_path: Path) -> None:
-    trace = tmp_path / "x.pftrace"
-    trace.write_bytes(b"\x0a\x02\x08\x01\x0a\x02\x08\x01")
-    done = autoviz("split", trace, "-o", tmp_path / "cuts", "--first")
-    assert done.code == 2
-    assert "is a Perfetto trace, which can't be cut; cut the JSON capture" in done.err
+def test_enriched_cuts_of_a_native_trace(autoviz: Run, capture: Path, tmp_path: Path) -> None:
+    """The cut of a native trace is one, and so is what an enriched one holds."""
+    trace = tmp_path / "run.pftrace"
+    write_native(capture, trace)
+    done = autoviz("split", trace, "-o", tmp_path / "cuts", "--iterations", "1-2", "--enriched")
+    assert done.code == 0, done.err
+    with zipfile.ZipFile(tmp_path / "cuts" / "run.iterations-1-2.autoviz.zip") as archive:
+        assert sorted(archive.namelist()) == ["annotations.pftrace", "run.iterations-1-2.pftrace"]
+    again = autoviz("split", tmp_path / "cuts" / "run.iterations-1-2.autoviz.zip",
+                    "-o", tmp_path / "again", "--last", "--json")  # fmt: skip
+    assert again.code == 0, again.err
+    file = json.loads(again.out)["files"][0]
+    assert file["file"] == "run.iterations-1-2.iteration-1.pftrace.gz"
+    assert file["counts"]["kernels"] == file["iterations"][0]["activity_count"] > 0
