@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -101,12 +101,34 @@ def find_cut(line: Line) -> Cut | str:
     """
     if not len(line.order):
         return "there are no activities"
-    op, stream = line.work.op[line.order], line.work.stream[line.order]
+    beside = _beside_attention(line)
+    cut = _find_cut(line, ~beside)
+    if isinstance(cut, str) and beside.any():
+        return _find_cut(line, np.ones(len(line.order), bool))
+    return cut
+
+
+def _beside_attention(line: Line) -> Bools:
+    """Where a device's other streams run beside those that attend; shape (m,).
+
+    What prepares the next step runs there at any time of the one before it.
+    """
+    stream, attends = line.work.stream[line.order], line.work.attends[line.order]
+    if line.launched or not attends.any():
+        return np.zeros(len(line.order), bool)
+    return ~np.isin(stream, np.unique(stream[attends]))
+
+
+def _find_cut(line: Line, chosen: Bools) -> Cut | str:
+    """As `find_cut`, from the activities chosen, by position; shape (m,)."""
+    place = np.flatnonzero(chosen)
+    op, stream = line.work.op[line.order[place]], line.work.stream[line.order[place]]
     found: list[tuple[Rhythm, Cut]] = []
     refusals: list[tuple[int, str]] = [(0, "no operation comes once in each of several steps")]
     for rhythm in rhythms(op, stream):
         if rhythm.support < MIN_TOKENS:
             continue
+        rhythm = replace(rhythm, beats=place[rhythm.beats])
         cut = _cut(line, rhythm)
         refused = _refusal(line, cut)
         if refused is None:
@@ -148,10 +170,27 @@ def find_graph_cut(line: Line) -> Cut | str:
     found = find_cut(line)
     if isinstance(found, Cut) and len(found.starts) == len(first):
         return found
-    between = zip(last[:-1].tolist(), first[1:].tolist(), strict=True)
-    starts = np.array([0, *(_pause(line.gap, end + 1, start) for end, start in between)])
+    starts = _before_replays(line, first, last)
+    if isinstance(found, Cut):
+        after = np.searchsorted(first, found.starts)
+        inside = (after > 0) & (after < len(first)) & (found.starts > last[after - 1])
+        starts[after[inside]] = found.starts[inside]
     cut = Cut(starts, len(line.order))
     return _units(line, cut).refusal() or cut
+
+
+def _before_replays(line: Line, first: Ints, last: Ints) -> Ints:
+    """Where each step starts, by the pauses between the replays, the first one at 0.
+
+    Without a pause it starts as other steps do. On several streams, a replay may start while
+    the one before still runs.
+    """
+    between = zip(last[:-1].tolist(), first[1:].tolist(), strict=True)
+    pauses = [_pause(line.gap, end + 1, start) if end < start else -1 for end, start in between]
+    starts, paused = np.append(0, first[1:]), np.array([0, *pauses])
+    clear = paused >= 0
+    moved = np.where(clear, paused, starts)
+    return _as_others(line.work.op[line.order], starts, moved, clear)
 
 
 def _replays(line: Line) -> tuple[Ints, Ints]:

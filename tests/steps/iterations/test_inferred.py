@@ -289,6 +289,44 @@ def test_replays_of_a_graph() -> None:
     assert first_activities(kernels, iterations) == starts(steps)
 
 
+def test_replays_that_start_while_the_one_before_still_runs() -> None:
+    """The last kernel of each replay runs on a second stream, beside the next one's first."""
+    steps = [["norm", *step(12, before=(), after=())] for _ in range(3)]
+    kernels = graph_replays(steps)
+    late = [start - 1 for start in starts(steps)[1:]]
+    kernels.loc[late, "stream"] = 9
+    kernels.loc[late, "ts"] = kernels.loc[[at + 1 for at in late], "ts"].to_numpy() + 1
+    kernels = kernels.sort_values("ts", ignore_index=True)
+    iterations, _, _ = found(kernels)
+    assert set(iterations["evidence"]) == {"graph replays"}
+    # The late kernel comes behind the next replay's first one, which is now one earlier.
+    assert first_activities(kernels, iterations) == [0, *late]
+
+
+def test_the_end_of_a_replay_before_the_others_leaves_these_as_they_are() -> None:
+    steps = [step(12)[50:], *[step(12)] * 3]
+    kernels = graph_replays(steps)
+    iterations, _, _ = found(kernels)
+    assert set(iterations["evidence"]) == {"graph replays"}
+    assert first_activities(kernels, iterations) == starts(steps)
+
+
+@settings(max_examples=20, deadline=None)
+@given(amid=st.lists(st.integers(2, 95), min_size=6, max_size=6))
+def test_what_prepares_a_step_runs_beside_the_one_before(amid: list[int]) -> None:
+    """A second stream runs the next batch's copies at any time of the step before."""
+    steps = [step(12)] * 6
+    kernels = activities(steps)
+    rows = [kernels]
+    for start, after in zip(starts(steps), amid, strict=True):
+        beside = activities([[f"prepare_{i}" for i in range(20)]]).assign(stream=9)
+        rows.append(beside.assign(ts=kernels["ts"][start + after] + 1 + beside.index))
+    kernels = pd.concat(rows).sort_values("ts", kind="stable", ignore_index=True)
+    iterations, _, _ = found(kernels)
+    main = kernels[kernels["stream"] == 7]["ts"].to_numpy()
+    assert [int((main < ts).sum()) for ts in real(iterations)["ts"]] == starts(steps)
+
+
 def test_first_iteration_is_marked_where_a_collective_waited() -> None:
     steps = [step(12, (*LAYER, "all_reduce"))] * 5
     slow = starts([[*LAYER, "all_reduce"]] * 12)
