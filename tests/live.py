@@ -36,7 +36,7 @@ def annotated(path: Path, folder: Path) -> Path:
 @contextmanager
 def bare_engine(path: Path, *, package: bool = True) -> Iterator[Engine]:
     """A plain trace processor with a file as it is, as a teammate would open it."""
-    with start_engine() as engine:
+    with start_engine(trace_bytes=path.stat().st_size) as engine:
         engine.load([path.read_bytes()])
         if package:
             texts = {module.name: module.sql for module in sqlpackage.modules().values()}

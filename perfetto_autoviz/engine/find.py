@@ -27,12 +27,14 @@ class EngineChoice:
         location: the shell, or the folder of the WebAssembly files.
         command: the command line for a port.
         reports_port: the first line of output names the port, and port 0 takes a free one.
+        for_small: what else the command line says for a small trace.
     """
 
     kind: Kind
     location: Path
     command: Callable[[int], list[str]]
     reports_port: bool
+    for_small: tuple[str, ...] = ()
 
 
 def candidates(path: str | None = None) -> tuple[Callable[[], EngineChoice], ...]:
@@ -82,7 +84,11 @@ def native_choice(shell: Path) -> EngineChoice:
 def wasm_choice(folder: Path) -> EngineChoice:
     """The WebAssembly build in a folder."""
     return EngineChoice(
-        "wasm", folder, lambda port: webassembly.command(folder, port), reports_port=True
+        "wasm",
+        folder,
+        lambda port: webassembly.command(folder, port),
+        reports_port=True,
+        for_small=webassembly.FOR_SMALL,
     )
 
 

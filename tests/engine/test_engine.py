@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from perfetto_autoviz.engine import Engine, start_engine
+from perfetto_autoviz.engine.engine import SMALL_TRACE
 from perfetto_autoviz.engine.protocol import MAX_MESSAGE
 from perfetto_autoviz.errors import EngineError, QueryError
+from tests.engine.conftest import TINY_TRACE, engine_pid
 
 ENDLESS = (
     "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 4000000000)"
@@ -148,6 +150,22 @@ def test_an_error_of_the_source_passes_through(fresh_engine: Engine) -> None:
 
     with pytest.raises((ZeroDivisionError, EngineError)):
         fresh_engine.load(source())
+
+
+@pytest.mark.parametrize(("size", "told"), [(SMALL_TRACE, True), (SMALL_TRACE + 1, False)])
+def test_an_engine_is_told_that_its_trace_is_small(
+    wasm_folder: Path, size: int, told: bool
+) -> None:
+    with start_engine(str(wasm_folder), trace_bytes=size) as engine:
+        command = Path(f"/proc/{engine_pid()}/cmdline").read_bytes().split(b"\0")
+        assert (b"--small-trace" in command) is told
+        engine.load([TINY_TRACE])
+        # The more steps of SQLite's machine, the sooner it would be compiled anew.
+        rows = engine.query(
+            "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c"
+            " WHERE i < 100000) SELECT sum(i * dur) AS total FROM c, slice"
+        )
+        assert rows["total"][0] == 100_000 * 100_001 // 2 * (5_500 + 2_000)
 
 
 def test_closed_engines_say_so(wasm_folder: Path) -> None:

@@ -1,8 +1,9 @@
 // Serves Perfetto's WebAssembly trace processor over the HTTP API of the native shell.
 //
-//   node trace_processor.mjs --wasm-dir DIR [--http-port PORT]
+//   node trace_processor.mjs --wasm-dir DIR [--http-port PORT] [--small-trace]
 //
-// DIR holds trace_processor.wasm and engine_bundle.node.js. The first line on standard
+// DIR holds trace_processor.wasm and engine_bundle.node.js. With --small-trace, nothing is
+// compiled a second time for speed, as the trace isn't worth it. The first line on standard
 // output is "READY <port>"; port 0 (the default) takes a free one. Only 127.0.0.1 is served.
 //
 // One process is one session. Endpoints: /status /parse /notify_eof /query /rpc /heap, with
@@ -17,9 +18,11 @@ import vm from 'node:vm';
 
 // The optimising compiler takes over a function after it has run through so many bytes. With
 // the default, a hundredth of it, compiling took longer than all else on a capture of a few
-// megabytes, and with a quarter of it a third of the time on a small one. With ten times as
-// much, captures of a million events take longer.
-v8.setFlagsFromString('--wasm-tiering-budget=240000000');
+// megabytes; with ten times as much, captures of a million events take longer. SQLite's largest
+// functions reach any number while the engine starts, and compiling these takes as long as all
+// else of a small trace: only function 0, which is imported, may then be taken over.
+v8.setFlagsFromString(process.argv.includes('--small-trace')
+  ? '--wasm-tier-up-filter=0' : '--wasm-tiering-budget=240000000');
 
 // The engine reads requests from one fixed buffer; larger messages go through it in pieces.
 const REQUEST_BUFFER = 32 << 20;
