@@ -203,8 +203,9 @@ class Tiers:
         requests = device.requests_by_grid(self.work, grids())
         tokens = self._counted(requests, grids)
         queries = tokens / requests
-        single = known & ((queries == 1) | (queries == _verified(queries)))
-        crowded = known & (queries >= SIZE_GAP)
+        verifies = (queries == _verified(queries)) | (self._after_draft & _are_few(queries))
+        single = known & ((queries == 1) | verifies)
+        crowded = known & (queries >= SIZE_GAP) & ~single
         if not single.any() and not _grow_with(np.log(tokens[crowded]), load[crowded]):
             return Groups(nothing, nothing)
         others = single if single.any() else known & ~crowded

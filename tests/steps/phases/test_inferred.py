@@ -65,6 +65,14 @@ def test_a_draft_is_verified_even_once() -> None:
     prefill = Step(tokens=888, requests=8)
     assert phases([prefill, draft, verify]) == ["prefill", "draft", "verify"]
     assert phases([draft, verify, prefill]) == ["draft", "verify", "prefill"]
+    # By grids of a kernel that runs in prefill, too: three tokens of each of four requests.
+    short = Step(attention=(DECODE_ATTENTION,), layers=1, rows=4, blocks=4)
+    several = replace(short, layers=4, blocks=12)
+    prompts = replace(several, blocks=3386, dur=9000)
+    assert phases([prompts, short, several, short, several]) == [
+        "prefill",
+        *["draft", "verify"] * 2,
+    ]
 
 
 def test_the_rest_of_a_step_in_which_the_recording_starts_is_no_draft() -> None:
