@@ -6,7 +6,8 @@ MIN_STEPS = 4
 """Fewer iterations than this have no steady state: there is nothing to be steady against."""
 
 TOLERANCE = 0.10
-"""Part of the peak by which the number of requests may differ from it in a steady region."""
+"""Part of the peak by which the number of requests may differ from it in a steady region; the
+same for other numbers."""
 
 SHORT_TOLERANCE = 0.20
 """The same for a capture with fewer iterations than a window has: a few requests that come
@@ -31,4 +32,5 @@ durations of the same work vary by a few percent."""
 
 REPRESENTATIVE_STEPS = 1.0
 """Iterations by which a window's number of prefill-bearing ones may differ from what the
-region's share lets expect. Less than one can't be asked of whole iterations."""
+region's share lets expect, or a tenth of that. Less than one can't be asked of whole
+iterations."""

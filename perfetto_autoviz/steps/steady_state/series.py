@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from perfetto_autoviz.steps.intervals import Ints
-from perfetto_autoviz.steps.steady_state.limits import MIN_STEPS, SHORT_TOLERANCE
+from perfetto_autoviz.steps.steady_state.limits import MIN_STEPS, MIN_TOLERANCE, SHORT_TOLERANCE
 from perfetto_autoviz.steps.steady_state.region import Flags, Floats
 
 PREFILL_BEARING = ("prefill", "mixed")
@@ -71,17 +71,16 @@ class Series:
         """Requests in flight; NaN where an iteration does not tell.
 
         An iteration that only prefills tells nothing of the requests that wait for it, unless
-        the capture does nothing else, or about as many take part as in decode iterations. A
-        dummy batch has no requests.
+        the capture does hardly anything else, or about as many take part as in decode
+        iterations. A dummy batch has no requests.
         """
         tells = self.generating | self._in(("mixed",))
-        worked = ~self._in(("dummy", "idle"))
-        if not tells.any():
-            return np.where(worked, self.batch_size, np.nan)
-        sizes = np.where(tells, self.batch_size, np.nan)
-        most = np.nanmax(sizes) if (~np.isnan(sizes)).any() else np.nan
-        all_take_part = worked & (self.batch_size >= (1 - SHORT_TOLERANCE) * most)
-        return np.where(all_take_part, self.batch_size, sizes)
+        worked = np.where(self._in(("dummy", "idle")), np.nan, self.batch_size)
+        sizes = np.where(tells, worked, np.nan)
+        most = np.fmax.reduce(sizes, initial=np.nan)
+        all_take_part = worked >= most - max(MIN_TOLERANCE, SHORT_TOLERANCE * most)
+        known = np.where(all_take_part, worked, sizes)
+        return worked if (~np.isnan(known)).sum() < MIN_STEPS else known
 
 
 def series(iterations: pd.DataFrame, phases: pd.DataFrame, *, least: int = MIN_STEPS) -> Series:

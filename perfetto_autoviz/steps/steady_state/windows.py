@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from perfetto_autoviz.steps.intervals import runs
-from perfetto_autoviz.steps.steady_state.limits import REPRESENTATIVE_STEPS
+from perfetto_autoviz.steps.steady_state.limits import REPRESENTATIVE_STEPS, TOLERANCE
 from perfetto_autoviz.steps.steady_state.region import Flags, Region
 
 Mode = Literal["mixed", "decode", "prefill", "any"]
@@ -49,9 +49,10 @@ def mixed_window(prefill_bearing: Flags, region: Region, length: int) -> Window 
     share = float(inside.mean())
     off = np.abs(counts - share * length)
     off[counts == 0] = np.inf
-    # As representative as whole iterations allow; if bursts are so far apart that no
+    # As representative as whole iterations allow, or to a tenth; if bursts are so far apart that no
     # window is, the one that comes nearest.
-    good = np.flatnonzero(off <= max(REPRESENTATIVE_STEPS, float(off.min())))
+    near = max(REPRESENTATIVE_STEPS, TOLERANCE * share * length, float(off.min()))
+    good = np.flatnonzero(off <= near)
     start = int(good[np.argmin(np.abs(2 * good - (len(inside) - length)))])
     why = (
         f"{counts[start]} of {length} steps prefill ({counts[start] / length:.0%}),"
