@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Iterable, Mapping
@@ -176,13 +175,6 @@ class Engine(Closing):
             Stat(str(name), int(value), str(severity))
             for name, severity, value in rows.itertuples(index=False)
         ]
-
-    def heap_bytes(self) -> int | None:
-        """The size of the WebAssembly heap; None on a native engine."""
-        if self.kind != "wasm":
-            return None
-        heap = json.loads(self._get("/heap"))["heap"]
-        return int(heap)
 
     def close(self) -> None:
         """Ends the engine. Later calls raise `EngineError`; closing again is harmless."""

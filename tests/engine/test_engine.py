@@ -29,9 +29,6 @@ def test_loaded_times_are_exact(engine: Engine) -> None:
 
 def test_what_the_engine_says_about_itself(engine: Engine) -> None:
     assert (engine.kind, engine.version, engine.drops_overlaps) == ("wasm", "v55.3", True)
-    heap = engine.heap_bytes()
-    assert heap is not None
-    assert heap > 2**20
 
 
 def test_values_at_the_edges_of_their_types(engine: Engine) -> None:

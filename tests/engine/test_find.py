@@ -44,7 +44,6 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_explicit_shell(stub_shell: Path) -> None:
     with start_engine(str(stub_shell)) as engine:
         assert (engine.kind, engine.version, engine.drops_overlaps) == ("native", "v57.1", False)
-        assert engine.heap_bytes() is None
 
 
 def test_the_environment_names_an_engine(stub_shell: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@
 // compiled a second time for speed, as the trace isn't worth it. The first line on standard
 // output is "READY <port>"; port 0 (the default) takes a free one. Only 127.0.0.1 is served.
 //
-// One process is one session. Endpoints: /status /parse /notify_eof /query /rpc /heap, with
-// protobuf bodies as in the native shell, except /heap, which answers {"heap": bytes}.
-// Nothing here survives an abort of the engine (usually its 4 GiB heap is full): the
-// request is answered with status 500 and the reason, and the process ends.
+// One process is one session. Endpoints: /status /parse /notify_eof /query /rpc, with protobuf
+// bodies as in the native shell. Nothing here survives an abort of the engine (usually its
+// 4 GiB heap is full): the request is answered with status 500 and the reason, and the process
+// ends.
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
@@ -144,10 +144,6 @@ class Engine {
     this.requestPointer = Number(buffer) >>> 0;
   }
 
-  heapBytes() {
-    return this.module.HEAPU8.length;
-  }
-
   /** Sends parts of a TraceProcessorRpcStream; returns the bytes of the answering one. */
   exchange(parts) {
     this.replies = [];
@@ -211,7 +207,6 @@ function routes(engine) {
     '/notify_eof': () => engine.call(METHODS.notifyEof),
     '/query': (body) => engine.call(METHODS.query, body),
     '/rpc': (body) => engine.exchange([body]),
-    '/heap': () => Buffer.from(JSON.stringify({heap: engine.heapBytes()})),
   };
 }
 
