@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from perfetto_autoviz.steps.ops.node import LAMBDA, MAX_DEPTH, NameTooDeepError, Node, Part
+from perfetto_autoviz.steps.ops.cursor import Cursor, UnsupportedError
+from perfetto_autoviz.steps.ops.node import LAMBDA, NameTooDeepError, Node, Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,10 +58,6 @@ _VECTOR = re.compile(r"Dv\d+_")
 _SUFFIX = re.compile(r"(\.kd|\.intern\.[0-9a-f]+|\.num_\w+|\.private_\w+)+$")
 
 
-class _UnsupportedError(ValueError):
-    """The mangled name uses what is not read here, or is no mangled name."""
-
-
 def is_mangled(name: str) -> bool:
     """Whether the name looks mangled."""
     return name.startswith(("_Z", "__Z"))
@@ -78,63 +75,61 @@ def parse_itanium(name: str) -> Node:
     text = _SUFFIX.sub("", name.removeprefix("_") if name.startswith("__Z") else name)
     try:
         return _Parser(text).kernel()
-    except (_UnsupportedError, NameTooDeepError, IndexError):
+    except (UnsupportedError, NameTooDeepError, IndexError):
         return _function_only(text)
 
 
-class _Parser:
-    """A position in the text, the substitutions made so far, and template arguments."""
+class _Parser(Cursor):
+    """The grammar: what was read so far decides what substitutions and parameters stand for."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
+        super().__init__(text)
         self.substitutions: list[tuple[Part, ...]] = []
         self.template_args: tuple[Node, ...] = ()
-        self.depth = 0
 
     def kernel(self) -> Node:
         """The function's name; its own parameters are of no interest and not read."""
-        self._expect("_Z")
+        self.expect("_Z")
         return Node(self._name())
 
     # --- names ---
 
     def _name(self) -> tuple[Part, ...]:
-        if self._takes("N"):
+        if self.takes("N"):
             return self._nested()
-        if self._takes("Z"):
+        if self.takes("Z"):
             return self._local()
-        if self._peek("St"):
+        if self.peek("St"):
             self.at += 2
             parts: tuple[Part, ...] = (Part("std"), self._unqualified())
-        elif self._peek("S"):
+        elif self.peek("S"):
             parts = self._substitution()
-            if self._peek("I"):
+            if self.peek("I"):
                 return self._with_args(parts)
             return parts
         else:
             parts = (self._unqualified(),)
-        if self._peek("I"):
+        if self.peek("I"):
             self.substitutions.append(parts)
             return self._with_args(parts)
         return parts
 
     def _nested(self) -> tuple[Part, ...]:
-        while self._takes("r") or self._takes("V") or self._takes("K"):
+        while self.takes("r") or self.takes("V") or self.takes("K"):
             pass
-        _ = self._takes("R") or self._takes("O")
+        _ = self.takes("R") or self.takes("O")
         parts: tuple[Part, ...] = ()
-        while not self._takes("E"):
-            if self._peek("S") and not parts:
-                parts = self._std() if self._peek("St") else self._substitution()
+        while not self.takes("E"):
+            if self.peek("S") and not parts:
+                parts = self._std() if self.peek("St") else self._substitution()
                 continue
-            if self._peek("T") and not parts:
+            if self.peek("T") and not parts:
                 parts = self._template_param()
-            elif self._peek("I"):
+            elif self.peek("I"):
                 parts = self._with_args(parts)
             else:
                 parts = (*parts, self._unqualified())
-            if not self._peek("E"):
+            if not self.peek("E"):
                 self.substitutions.append(parts)
         return parts
 
@@ -144,11 +139,11 @@ class _Parser:
 
     def _local(self) -> tuple[Part, ...]:
         """A name within a function: ``Z <function> E <name>``."""
-        self._nest()
+        self.go_deeper()
         function = self._name()
-        while not self._takes("E"):
+        while not self.takes("E"):
             self._type()
-        if self._takes("s"):
+        if self.takes("s"):
             return (*function, Part("string literal"))
         entity = self._name()
         self._discriminator()
@@ -156,13 +151,13 @@ class _Parser:
         return (*function, *entity)
 
     def _discriminator(self) -> None:
-        if self._takes("__"):
-            self._match(_LONG_DISCRIMINATOR)
+        if self.takes("__"):
+            self.match(_LONG_DISCRIMINATOR)
         elif _DISCRIMINATOR.match(self.text, self.at):
             self.at += 2
 
     def _unqualified(self) -> Part:
-        _ = self._takes("L")
+        _ = self.takes("L")
         char = self.text[self.at]
         if char.isdigit():
             part = Part(self._source_name())
@@ -174,28 +169,28 @@ class _Parser:
         elif char.islower():
             part = self._operator()
         else:
-            raise _UnsupportedError
-        while self._takes("B"):
+            raise UnsupportedError
+        while self.takes("B"):
             self._source_name()
         return part
 
     def _source_name(self) -> str:
-        length = int(self._match(_DIGITS)[0])
+        length = int(self.match(_DIGITS)[0])
         ident = self.text[self.at : self.at + length]
         if len(ident) < length or not length:
-            raise _UnsupportedError
+            raise UnsupportedError
         self.at += length
         return "" if _INTERNAL_NAMESPACE.match(ident) else ident
 
     def _unnamed(self) -> Part:
-        if self._takes("Ul"):
+        if self.takes("Ul"):
             params: list[Node] = []
-            while not self._takes("E"):
+            while not self.takes("E"):
                 params.append(self._type())
         else:
-            self._expect("Ut")
+            self.expect("Ut")
             params = []
-        number = self._match(_ENTITY)[1]
+        number = self.match(_ENTITY)[1]
         shown = tuple(p for p in params if p.parts != (Part("void"),))
         return Part(LAMBDA, (), shown, int(number) + 2 if number else 1)
 
@@ -210,47 +205,47 @@ class _Parser:
     def _with_args(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         args = self._args()
         if not parts:
-            raise _UnsupportedError
+            raise UnsupportedError
         last = parts[-1]
         return (*parts[:-1], Part(last.ident, args, last.params, last.number))
 
     def _args(self) -> tuple[Node, ...]:
-        self._expect("I")
-        self._nest()
+        self.expect("I")
+        self.go_deeper()
         args: list[Node] = []
-        while not self._takes("E"):
+        while not self.takes("E"):
             args.extend(self._arg())
         self.depth -= 1
         self.template_args = tuple(args)
         return self.template_args
 
     def _arg(self) -> list[Node]:
-        if self._takes("Tn"):  # the declared type of what follows
+        if self.takes("Tn"):  # the declared type of what follows
             self._type()
             return self._arg()
-        if self._takes("J"):
+        if self.takes("J"):
             pack: list[Node] = []
-            while not self._takes("E"):
+            while not self.takes("E"):
                 pack.extend(self._arg())
             return pack
-        if self._peek("L"):
+        if self.peek("L"):
             return [self._literal()]
-        if self._takes("X"):
-            self._expect("ad")
-            node = self._literal() if self._peek("L") else self._type()
-            self._expect("E")
+        if self.takes("X"):
+            self.expect("ad")
+            node = self._literal() if self.peek("L") else self._type()
+            self.expect("E")
             return [node]
         return [self._type()]
 
     def _literal(self) -> Node:
-        self._expect("L")
-        if self._takes("_Z"):  # the address of a function
+        self.expect("L")
+        if self.takes("_Z"):  # the address of a function
             node = Node(self._name())
-            while not self._takes("E"):
+            while not self.takes("E"):
                 self._type()
             return node
         kind = self._type()
-        value = self._match(_LITERAL)[1].replace("n", "-")
+        value = self.match(_LITERAL)[1].replace("n", "-")
         if kind.parts == (Part("bool"),):
             return Node((), "true" if value == "1" else "false")
         builtin = len(kind.parts) == 1 and kind.parts[0].ident in _BUILTINS.values()
@@ -259,7 +254,7 @@ class _Parser:
     # --- types ---
 
     def _type(self) -> Node:
-        self._nest()
+        self.go_deeper()
         node = self._type_within()
         self.depth -= 1
         return node
@@ -269,7 +264,7 @@ class _Parser:
         read = _TYPE_READERS.get(char)
         if read is not None:
             return read(self)
-        if char == "S" and not self._peek("St"):
+        if char == "S" and not self.peek("St"):
             return self._substituted_type()
         if char in _BUILTINS:
             self.at += 1
@@ -292,14 +287,14 @@ class _Parser:
     def _param_type(self) -> Node:
         parts = self._template_param()
         self.substitutions.append(parts)
-        if self._peek("I"):
+        if self.peek("I"):
             parts = self._with_args(parts)
             self.substitutions.append(parts)
         return Node(parts)
 
     def _substituted_type(self) -> Node:
         parts = self._substitution()
-        if self._peek("I"):
+        if self.peek("I"):
             return self._substitutable(self._with_args(parts))
         return Node(parts)
 
@@ -310,38 +305,38 @@ class _Parser:
 
     def _function_type(self) -> Node:
         self.at += 1
-        _ = self._takes("Y")
-        while not self._takes("E"):
+        _ = self.takes("Y")
+        while not self.takes("E"):
             self._type()
         return self._substitutable((Part("function"),))
 
     def _array(self) -> Node:
-        self._match(_ARRAY)
+        self.match(_ARRAY)
         return self._substitutable(self._type().parts)
 
     def _d_type(self) -> Node:
         two = self.text[self.at : self.at + 2]
         if two == "DF":
-            match = self._match(_FLOAT16)
+            match = self.match(_FLOAT16)
             return Node((Part("__bf16" if match[2] == "b" else f"_Float{match[1]}"),))
         if two == "Dp":
             self.at += 2
             return self._substitutable(self._type().parts)
         if two == "Dv":
-            self._match(_VECTOR)
+            self.match(_VECTOR)
             return self._substitutable(self._type().parts)
         if two in _BUILTINS:
             self.at += 2
             return Node((Part(_BUILTINS[two]),))
-        raise _UnsupportedError
+        raise UnsupportedError
 
     def _substitutable(self, parts: tuple[Part, ...]) -> Node:
         self.substitutions.append(parts)
         return Node(parts)
 
     def _template_param(self) -> tuple[Part, ...]:
-        self._expect("T")
-        number = self._match(_SEQUENCE)[1]
+        self.expect("T")
+        number = self.match(_SEQUENCE)[1]
         index = int(number, 36) + 1 if number else 0
         if index < len(self.template_args) and self.template_args[index].value is None:
             return self.template_args[index].parts
@@ -352,39 +347,10 @@ class _Parser:
         if two in _STD:
             self.at += 2
             return (Part("std"), *(Part(ident) for ident in _STD[two]))
-        self._expect("S")
-        number = self._match(_SEQUENCE)[1]
+        self.expect("S")
+        number = self.match(_SEQUENCE)[1]
         index = int(number, 36) + 1 if number else 0
         return self.substitutions[index]
-
-    # --- text ---
-
-    def _nest(self) -> None:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise NameTooDeepError
-
-    def _peek(self, token: str) -> bool:
-        return self.text.startswith(token, self.at)
-
-    def _takes(self, token: str) -> bool:
-        if self.text.startswith(token, self.at):
-            self.at += len(token)
-            return True
-        if self.at >= len(self.text):
-            raise _UnsupportedError
-        return False
-
-    def _expect(self, token: str) -> None:
-        if not self._takes(token):
-            raise _UnsupportedError
-
-    def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        match = pattern.match(self.text, self.at)
-        if match is None:
-            raise _UnsupportedError
-        self.at = match.end()
-        return match
 
 
 _TYPE_READERS: dict[str, Callable[[_Parser], Node]] = {
