@@ -18,7 +18,12 @@ from tests.benchmarks.bench_patterns import (
     measure_patterns,
     patterns_table,
 )
-from tests.benchmarks.bench_split import broken_splits, measure_split, split_table
+from tests.benchmarks.bench_split import (
+    NATIVE_SUFFIX,
+    broken_splits,
+    measure_split,
+    split_table,
+)
 from tests.benchmarks.measure import Case, JobError, Outcome, measure, run
 from tests.benchmarks.printing import say
 from tests.benchmarks.verdict import JUDGED_ENGINE, broken, outcome_table, reader_table
@@ -45,13 +50,18 @@ def main() -> int:
         readers, _ = run(engines[0], "readers", folder / largest_gzip.file_name)
         capture = folder / largest_gzip.file_name
         kernels, _ = run(engines[0], "count", capture)
-        splits = [measure_split(e, capture, folder / e, options.repeat) for e in engines]
+        native = folder / f"capture{NATIVE_SUFFIX}"
+        run(engines[0], "native", capture, native)
+        splits = [
+            measure_split(e, each, folder / e / each.suffix[1:], options.repeat)
+            for e in engines
+            for each in (capture, native)
+        ]
     readers.pop("peak_bytes")
     say(f"\n{outcome_table(outcomes)}\n")
     say(f"Readers, on {largest_gzip.events:,} events:\n")
     say(reader_table({name: float(value) for name, value in readers.items()}))
-    for split in splits:
-        say(f"\nSplitting, on {largest_gzip.events:,} events:\n\n{split_table(split)}")
+    say(f"\nSplitting, on {largest_gzip.events:,} events:\n\n{split_table(splits)}")
     loads = [o.load for o in outcomes if o.case == largest_gzip and o.engine == JUDGED_ENGINE]
     load_each = loads[0] / float(kernels["kernels"]) if loads else math.nan
     found = measure_patterns(options.kernels)

@@ -29,6 +29,14 @@ def make(path: str, events: str, overlap: str) -> Result:
     return {}
 
 
+def native(path: str, out: str) -> Result:
+    """Writes a capture as a native trace."""
+    from tests.native import write_native
+
+    write_native(Path(path), Path(out))
+    return {}
+
+
 def probe() -> Result:
     """Tells which engine the environment gives."""
     from perfetto_autoviz.engine import start_engine
@@ -93,6 +101,7 @@ def readers(path: str) -> Result:
 
 JOBS: dict[str, Callable[..., Result]] = {
     "make": make,
+    "native": native,
     "probe": probe,
     "bare": bare,
     "annotate": annotate,
