@@ -71,7 +71,8 @@ def dummy_steps(work: Work, requests: Floats, generates: Flags, comparable: Flag
     """Which steps at the start are dummy batches: their attention has next to nothing to read.
 
     It takes far less than in any later step of about as many requests, and less than in any of
-    fewer.
+    fewer. Those don't have longer prompts than real requests of the first steps would: none, or
+    all of them, were prefilled in between.
 
     Args:
         work: the steps.
@@ -79,20 +80,22 @@ def dummy_steps(work: Work, requests: Floats, generates: Flags, comparable: Flag
         generates: shape (n,), which of them only generate.
         comparable: shape (n,), whose attention to what is cached can be told from that to prompts.
     """
-    found = np.zeros(len(work), bool)
     time = _main_attention(work)
     alike = generates & (requests == requests[0]) & (np.abs(time - time[0]) <= TIGHT_LOAD)
-    for stop in range(int(np.argmin(np.append(alike, False))), 0, -1):
-        others = comparable[stop:] & ~np.isnan(time[stop:])
-        later, sizes = time[stop:][others], requests[stop:][others]
-        near = np.abs(sizes - requests[0]) <= max(1.0, NEAR * requests[0])
-        longest = float(time[:stop].max())
-        fewer = later[sizes < requests[0]]
-        as_many = later[near] if near.any() else fewer
-        if len(as_many) and as_many.min() > longest + LOAD_GAP and not (fewer <= longest).any():
-            found[:stop] = True
-            break
-    return found
+    stop = int(np.argmin(np.append(alike, False)))
+    dummies = np.arange(len(work)) < stop
+    others = np.flatnonzero(comparable & ~np.isnan(time) & ~dummies)
+    if not stop or not len(others):
+        return np.zeros(len(work), bool)
+    between = requests[stop : others[0]]
+    later, sizes = time[others], requests[others]
+    near = np.abs(sizes - requests[0]) <= max(1.0, NEAR * requests[0])
+    fewer = sizes < requests[0]
+    longest = float(time[:stop].max())
+    far = later[near if near.any() else fewer].min(initial=np.inf) > longest + LOAD_GAP
+    judged = (near | fewer).any() and not (fewer & (later <= longest)).any()
+    prefilled = not len(between) or np.nansum(between) >= requests[0]
+    return dummies & bool(far and judged and prefilled)
 
 
 def _main_attention(work: Work) -> Floats:

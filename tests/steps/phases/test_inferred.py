@@ -107,6 +107,10 @@ def test_dummy_batches_at_the_start_have_nothing_to_attend_to() -> None:
 
     dummy, real = decode(16, 500), decode(16, 1000)
     assert phases([dummy, dummy, real, real, decode(4, 600)]) == [*["dummy"] * 2, *["decode"] * 3]
+    # All real requests are prefilled in between, or the first ones may have shorter prompts.
+    apart = Step(attention=(PREFILL_ATTENTION,), tokens=4000, requests=4)
+    assert phases([dummy, *[apart] * 4, real]) == ["dummy", *["prefill"] * 4, "decode"]
+    assert phases([dummy, *[apart] * 3, real]) == ["decode", *["prefill"] * 3, "decode"]
     # Fewer requests whose attention takes less show that there is something to attend to.
     assert phases([dummy, dummy, real, decode(4, 400)]) == ["decode"] * 4
     # So does attention that grows by little, and more requests take longer anyhow.
