@@ -15,8 +15,8 @@ from perfetto_autoviz.ingest.unpack import Progress
 from perfetto_autoviz.loading import Progress as Report
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.splitting.belonging import Iterations
+from perfetto_autoviz.splitting.chrome import open_json
 from perfetto_autoviz.splitting.contents import Contents, contents_of
-from perfetto_autoviz.splitting.document import open_json
 from perfetto_autoviz.splitting.extents import Stretch
 from perfetto_autoviz.splitting.index import NONE, Ints
 from perfetto_autoviz.splitting.native import open_native

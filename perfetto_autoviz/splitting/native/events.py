@@ -161,10 +161,7 @@ class Events:
             "correlation": nothing,
             "flow": nothing,
         }
-        partner = pair(columns)
-        return Index(
-            **columns, partner=partner, threads=tuple(self._threads), metadata=(), chunks=()
-        )
+        return Index(**columns, partner=pair(columns), threads=tuple(self._threads))
 
 
 def _kind(event: Any, sequence: Sequence) -> int:

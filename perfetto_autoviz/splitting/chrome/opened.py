@@ -9,10 +9,11 @@ from perfetto_autoviz.errors import CaptureError
 from perfetto_autoviz.ingest.unpack import Progress
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.splitting.belonging import activities_of
-from perfetto_autoviz.splitting.index import Ints, read_index
+from perfetto_autoviz.splitting.chrome.events import read_events
+from perfetto_autoviz.splitting.chrome.write import write_cuts
+from perfetto_autoviz.splitting.index import Ints
 from perfetto_autoviz.splitting.opened import Opened
 from perfetto_autoviz.splitting.select import Selection
-from perfetto_autoviz.splitting.write import write_cuts
 
 
 def open_json(session: Session, owner: Ints, progress: Progress | None) -> Opened:
@@ -31,10 +32,10 @@ def open_json(session: Session, owner: Ints, progress: Progress | None) -> Opene
     if plan is None or surroundings is None:
         raise CaptureError(f"{capture.path} holds no JSON events")
     with capture.reading(progress) as reader:
-        index = read_index(reader, plan)
+        index, chunks = read_events(reader, plan)
     loaded = session.query("SELECT ts, dur, correlation FROM _autoviz_device_slice ORDER BY seq")
 
     def write(selection: Selection, targets: Mapping[int, Path], progress: Progress | None) -> None:
-        write_cuts(capture, surroundings, selection, index.chunks, targets, progress)
+        write_cuts(capture, surroundings, selection, chunks, targets, progress)
 
     return Opened(index, activities_of(index, loaded, owner), write)
