@@ -272,3 +272,19 @@ def test_what_a_cut_would_falsify_is_refused(
     with pytest.raises(CaptureError, match=line):
         cut_middle(_changed(change))
     assert not list((tmp_path / "cuts").glob("**/*.gz"))
+
+
+def test_ends_that_name_another_slice_than_the_last(
+    cut_middle: Callable[[list[bytes]], Any],
+) -> None:
+    """An engine ends the slice of that category, so that pairs are not what the order says."""
+    packets = native_trace(_steps())
+    for time, kind, category in ((100, 1, "a"), (200, 1, "b"), (300, 2, "a"), (400, 2, "b")):
+        packet = Packet(trusted_packet_sequence_id=94, sequence_flags=1, timestamp=time)
+        packet.track_event.type = kind
+        packet.track_event.track_uuid = 3  # that of the thread
+        packet.track_event.categories.append(category)
+        packet.track_event.name = category if kind == 1 else ""
+        packets.append(packet.SerializeToString())
+    with pytest.raises(CaptureError, match="pairs the begins and ends of its slices otherwise"):
+        cut_middle(packets)
