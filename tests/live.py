@@ -14,6 +14,7 @@ from perfetto_autoviz.engine import Engine, start_engine
 from perfetto_autoviz.ingest import find_captures
 from perfetto_autoviz.opening import OpenOptions, open_capture, run_id
 from perfetto_autoviz.session import Session
+from perfetto_autoviz.steps import EXPANSIONS, STEPS
 
 ENGINE_IDS = ["id", "launch_id"]
 """Columns of autoviz_kernel that differ from file to file."""
@@ -59,3 +60,13 @@ def public_relations() -> list[str]:
 def comparable(name: str, frame: pd.DataFrame) -> pd.DataFrame:
     """A public relation without what differs from file to file."""
     return frame.drop(columns=ENGINE_IDS) if name == "autoviz_kernel" else frame
+
+
+def check_expansions(session: Session) -> None:
+    """What Python puts together is what SQL makes, row for row."""
+    for expansion in EXPANSIONS:
+        read = [r for step in STEPS for r in step.reads if r.relation == expansion.relation]
+        columns = list(dict.fromkeys(column for r in read for column in r.columns))
+        expanded = session.fetch(expansion.relation, columns)
+        queried = session.query(f"SELECT {', '.join(columns)} FROM {expansion.relation}")
+        pd.testing.assert_frame_equal(expanded, queried, check_dtype=len(queried) > 0)

@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import pytest
@@ -44,12 +45,31 @@ def assert_same(live: dict[str, pd.DataFrame], stored: dict[str, pd.DataFrame]) 
         assert_frame_equal(frame, stored[name], check_exact=True, obj=name)
 
 
-def test_every_relation_reads_back_in_a_plain_trace_processor(tmp_path: Path) -> None:
-    out = tmp_path / "shipped.autoviz.zip"
+class Shipped(NamedTuple):
+    """The shipped capture annotated: its enriched trace, and all relations as they were made."""
+
+    enriched: Path
+    live: dict[str, pd.DataFrame]
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Shipped:
+    out = tmp_path_factory.mktemp("shipped") / "shipped.autoviz.zip"
     with open_fresh(SHIPPED) as session:
         live = frames(session)
         write_annotated(session, out)
-    with bare_engine(out) as engine:
+    return Shipped(out, live)
+
+
+@pytest.fixture(scope="module")
+def overlapping(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The enriched trace of a capture with kernels that overlap."""
+    return annotated(corpus / B300, tmp_path_factory.mktemp("overlapping"))
+
+
+def test_every_relation_reads_back_in_a_plain_trace_processor(shipped: Shipped) -> None:
+    live = shipped.live
+    with bare_engine(shipped.enriched) as engine:
         stored = {name: comparable(name, engine.query(f"SELECT * FROM {name}")) for name in live}
     assert not live["autoviz_layer"].empty
     assert_same(live, stored)
@@ -69,17 +89,19 @@ def test_every_relation_reads_back_on_real_captures(
         assert_same(live, frames(session))
 
 
-def test_annotating_again_replaces_the_annotations(tmp_path: Path) -> None:
-    once = annotated(SHIPPED, tmp_path)
-    again = tmp_path / "again.autoviz.zip"
-    with open_fresh(once) as session:
+def test_annotating_again_replaces_the_annotations(shipped: Shipped, tmp_path: Path) -> None:
+    before = shipped.enriched.read_bytes()
+    again, itself = tmp_path / "again.autoviz.zip", tmp_path / "itself.autoviz.zip"
+    shutil.copy(shipped.enriched, itself)
+    with open_fresh(itself) as session:
         write_annotated(session, again)
-    assert once.read_bytes() == again.read_bytes()
+        write_annotated(session, itself)
+    assert again.read_bytes() == before
+    assert itself.read_bytes() == before
 
 
-def test_the_original_goes_in_unchanged(tmp_path: Path) -> None:
-    out = annotated(SHIPPED, tmp_path)
-    with zipfile.ZipFile(out) as archive:
+def test_the_original_goes_in_unchanged(shipped: Shipped) -> None:
+    with zipfile.ZipFile(shipped.enriched) as archive:
         assert archive.namelist() == [SHIPPED.name, "annotations.pftrace"]
         assert archive.read(SHIPPED.name) == SHIPPED.read_bytes()
 
@@ -118,9 +140,8 @@ def assert_on_kernels(path: Path, *, expected: dict[str, int]) -> None:
             assert sorted(shown.itertuples(index=False)) == sorted(told.itertuples(index=False))
 
 
-def test_slices_lie_exactly_on_kernels_that_overlap(corpus: Path, tmp_path: Path) -> None:
-    out = annotated(corpus / B300, tmp_path)
-    assert_on_kernels(out, expected={"autoviz_iteration": 1, "autoviz_layer": 48})
+def test_slices_lie_exactly_on_kernels_that_overlap(overlapping: Path) -> None:
+    assert_on_kernels(overlapping, expected={"autoviz_iteration": 1, "autoviz_layer": 48})
 
 
 def test_slices_lie_exactly_on_kernels_at_epoch_scale(tmp_path: Path) -> None:
@@ -130,17 +151,8 @@ def test_slices_lie_exactly_on_kernels_at_epoch_scale(tmp_path: Path) -> None:
     assert_on_kernels(out, expected={"autoviz_iteration": 4, "autoviz_layer": 4 * 48})
 
 
-def test_an_enriched_trace_may_replace_itself(tmp_path: Path) -> None:
-    out = annotated(SHIPPED, tmp_path)
-    before = out.read_bytes()
-    with open_fresh(out) as session:
-        write_annotated(session, out)
-    assert out.read_bytes() == before
-
-
-def test_the_views_report_activities_that_an_old_engine_drops(corpus: Path, tmp_path: Path) -> None:
-    out = annotated(corpus / B300, tmp_path)
-    with bare_engine(out) as engine:
+def test_the_views_report_activities_that_an_old_engine_drops(overlapping: Path) -> None:
+    with bare_engine(overlapping) as engine:
         if not engine.drops_overlaps:
             pytest.skip("this engine keeps activities that overlap")
         row = engine.query("SELECT loaded_count, warning FROM autoviz_capture").iloc[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from perfetto_autoviz import RankSet, open_trace
+from perfetto_autoviz.annotate import write_annotated
 from perfetto_autoviz.cli.app import main
 from perfetto_autoviz.synth import read_truth
 
@@ -20,14 +22,28 @@ RANKS = ROOT / "traces" / "sglang-qwen3-8b-tp2"
 PLACES = "SELECT seq, pattern_id, run_id, position, kind FROM autoviz_pattern_kernel ORDER BY seq"
 
 
-def test_ranks_run_the_same_patterns_under_the_same_names() -> None:
-    with open_trace(RANKS) as ranks:
-        assert isinstance(ranks, RankSet)
-        names = ranks.query("SELECT name, ranks, kernel_count FROM autoviz_pattern")
-        runs = ranks.query(
-            "SELECT pattern, count() AS n, count(DISTINCT id) AS ids FROM autoviz_pattern_run"
-            " GROUP BY pattern ORDER BY pattern"
-        )
+@pytest.fixture(scope="module")
+def ranks() -> Iterator[RankSet]:
+    with open_trace(RANKS) as opened:
+        assert isinstance(opened, RankSet)
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def enriched(ranks: RankSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of both ranks' enriched traces; the README's tour analyses them anew."""
+    folder = tmp_path_factory.mktemp("ranks")
+    for rank, session in ranks.sessions.items():
+        write_annotated(session, folder / f"rank{rank}.autoviz.zip")
+    return folder
+
+
+def test_ranks_run_the_same_patterns_under_the_same_names(ranks: RankSet) -> None:
+    names = ranks.query("SELECT name, ranks, kernel_count FROM autoviz_pattern")
+    runs = ranks.query(
+        "SELECT pattern, count() AS n, count(DISTINCT id) AS ids FROM autoviz_pattern_run"
+        " GROUP BY pattern ORDER BY pattern"
+    )
     one, other = (names[names["rank"] == rank].drop(columns="rank") for rank in (0, 1))
     assert one.reset_index(drop=True).equals(other.reset_index(drop=True))
     assert set(one["ranks"]) == {"0,1"}
@@ -36,14 +52,12 @@ def test_ranks_run_the_same_patterns_under_the_same_names() -> None:
     assert (runs["n"] == runs["ids"]).all()
 
 
-def test_each_kernel_has_the_place_that_the_synthesiser_gave_it() -> None:
-    with open_trace(RANKS) as ranks:
-        assert isinstance(ranks, RankSet)
-        for rank, session in ranks.sessions.items():
-            truth = read_truth(RANKS / f"sglang-qwen3-8b-tp2-TP-{rank}.truth.json.gz")
-            places = session.query(PLACES)
-            assert places["seq"].tolist() == list(range(len(truth.kernels["ts"])))
-            check_layers(places, truth.kernels["layer"], truth.kernels["position"])
+def test_each_kernel_has_the_place_that_the_synthesiser_gave_it(ranks: RankSet) -> None:
+    for rank, session in ranks.sessions.items():
+        truth = read_truth(RANKS / f"sglang-qwen3-8b-tp2-TP-{rank}.truth.json.gz")
+        places = session.query(PLACES)
+        assert places["seq"].tolist() == list(range(len(truth.kernels["ts"])))
+        check_layers(places, truth.kernels["layer"], truth.kernels["position"])
 
 
 def check_layers(places: pd.DataFrame, layer: np.ndarray, position: np.ndarray) -> None:
@@ -77,21 +91,23 @@ def test_places_agree_with_runs_of_several_streams(corpus: Path) -> None:
     assert (found["kernels"] == found["kernel_count"] - found["missing"] + found["extra"]).all()
 
 
-def test_variants_of_one_kernel_are_told_apart() -> None:
-    with open_trace(RANKS / "sglang-qwen3-8b-tp2-TP-0.trace.json.gz") as session:
-        variants = session.query("SELECT * FROM autoviz_pattern_variant")
-        kernels = session.query(
-            "SELECT count() AS n, sum(dur) AS dur FROM autoviz_pattern_kernel"
-            " JOIN autoviz_kernel USING (seq) WHERE position IS NOT NULL"
-        ).iloc[0]
+def test_variants_of_one_kernel_are_told_apart(ranks: RankSet) -> None:
+    session = ranks.sessions[0]
+    variants = session.query("SELECT * FROM autoviz_pattern_variant")
+    kernels = session.query(
+        "SELECT count() AS n, sum(dur) AS dur FROM autoviz_pattern_kernel"
+        " JOIN autoviz_kernel USING (seq) WHERE position IS NOT NULL"
+    ).iloc[0]
     assert variants["kernel_count"].sum() == kernels["n"]
     assert variants["total_dur"].sum() == kernels["dur"]
     assert variants["grid"].dropna().str.fullmatch(r"\d+,\d+,\d+").all()
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_the_command_shows_them(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["patterns", str(RANKS), "--quiet", *(["--json"] if form == "json" else [])]
+def test_the_command_shows_them(
+    form: str, enriched: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["patterns", str(enriched), "--quiet", *(["--json"] if form == "json" else [])]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     if form == "table":
@@ -137,12 +153,12 @@ def test_two_kinds_in_turn_in_many_steps(capsys: pytest.CaptureFixture[str]) -> 
     assert f"({24 * 23} layers: {24 * 12} attention+moe, {24 * 11} attention+moe 2)" in printed
 
 
-def test_the_positions_of_one_pattern(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["patterns", str(RANKS), "--quiet", "--pattern", "P1.1"]) == 0
+def test_the_positions_of_one_pattern(enriched: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["patterns", str(enriched), "--quiet", "--pattern", "P1.1"]) == 0
     printed = capsys.readouterr().out
     assert "add_rmsnorm_quant:add" in printed
     assert "1,152" in printed
-    assert main(["patterns", str(RANKS), "--quiet", "--pattern", "P7"]) == 2
+    assert main(["patterns", str(enriched), "--quiet", "--pattern", "P7"]) == 2
     assert "P1, P1.1" in capsys.readouterr().err
 
 

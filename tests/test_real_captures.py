@@ -13,10 +13,14 @@ import pytest
 
 from perfetto_autoviz import CaptureError, open_trace
 from perfetto_autoviz.session import Session
+from tests.live import check_expansions
 
 LLM = "llm_serving"
 QWEN_30B = f"{LLM}/sglang_qwen3-30b-a3b_mi300x_vs_b300_decode"
 FLUX = "pairs/xdit_flux_1024px_two_attention_backends"
+VLLM_DECODE = f"{LLM}/vllm_gptoss20b_mi300x_decode/graph_execution.json.gz"
+VLLM_PREFILL = f"{LLM}/vllm_gptoss120b_b200_tp8_prefill/eager_trace.json.gz"
+QWEN_H100 = "pairs/hf_qwen1.5-0.5b/h100.json.gz"
 
 
 @dataclass(frozen=True)
@@ -28,29 +32,27 @@ class Expected:
         inner: iterations inside those.
         phases: phase of each iteration that has one.
         layers: layers per innermost iteration, by number of kernels.
+        blocks: layers in each inner iteration.
     """
 
     iterations: int = 0
     inner: int = 0
     phases: tuple[str, ...] = ()
     layers: tuple[tuple[int, int], ...] = ()
+    blocks: int = 0
 
 
 CAPTURES = {
     # 24 layers of two kinds of attention; the first of them has one kernel less, as the
     # kernel that converts its input is part of the embedding's.
-    f"{LLM}/vllm_gptoss20b_mi300x_decode/graph_execution.json.gz": Expected(
-        1, phases=("decode",), layers=((16, 1), (17, 11), (18, 12))
-    ),
+    VLLM_DECODE: Expected(1, phases=("decode",), layers=((16, 1), (17, 11), (18, 12))),
     f"{LLM}/vllm_gptoss20b_mi300x_decode/"
     "graph_capture_rank_0.1773709742341309550.pt.trace.json.gz": Expected(),
     f"{LLM}/sglang_qwen3-8b_mi300x_decode/sglang_Qwen3-8B_decode.json.gz": Expected(
         1, phases=("decode",), layers=((15, 36),)
     ),
     f"{LLM}/sglang_qwen3-8b_mi300x_decode/bs_32_rank0.json.gz": Expected(),
-    f"{LLM}/vllm_gptoss120b_b200_tp8_prefill/eager_trace.json.gz": Expected(
-        1, phases=("prefill",), layers=((21, 36),)
-    ),
+    VLLM_PREFILL: Expected(1, phases=("prefill",), layers=((21, 36),)),
     f"{QWEN_30B}/MI300/1782859605.7198358-TP-0-DECODE.trace.json.gz": Expected(
         1, phases=("decode",), layers=((16, 48),)
     ),
@@ -73,12 +75,13 @@ CAPTURES = {
             )
         )
     },
-    "pairs/hf_qwen1.5-0.5b/h100.json.gz": Expected(1, phases=("prefill",), layers=((42, 24),)),
+    QWEN_H100: Expected(1, phases=("prefill",), layers=((42, 24),)),
     "pairs/hf_qwen1.5-0.5b/mi300.json.gz": Expected(1, phases=("prefill",), layers=((43, 24),)),
     "pairs/hf_timesformer/h100.json.gz": Expected(1, layers=((36, 12),)),
     "pairs/hf_timesformer/mi300.json.gz": Expected(1, layers=((36, 12),)),
-    f"{FLUX}/aiter.json.gz": Expected(1, inner=4),
-    f"{FLUX}/sage.json.gz": Expected(1, inner=4),
+    # 19 blocks with two streams of tokens and 38 with one.
+    f"{FLUX}/aiter.json.gz": Expected(1, inner=4, blocks=57),
+    f"{FLUX}/sage.json.gz": Expected(1, inner=4, blocks=57),
     "odd/cuda_sync_3streams.json.gz": Expected(),
     "odd/gpu_only_mi210.json.gz": Expected(),
     "odd/integer_above_int64.json.gz": Expected(),
@@ -127,6 +130,9 @@ def test_real_capture(corpus: Path, name: str) -> None:
         check_activities(session, corpus / name)
         check_busy_time(session)
         check_structure(session, expected)
+        check_expansions(session)
+        if name in ALSO:
+            ALSO[name](session)
 
 
 def check_activities(session: Session, path: Path) -> None:
@@ -193,6 +199,11 @@ def check_structure(session: Session, expected: Expected) -> None:
     )
     if expected.layers or not expected.inner:
         assert tuple(layers.itertuples(index=False, name=None)) == expected.layers
+    if expected.blocks:
+        each = session.query(
+            "SELECT iteration_id, count() AS n FROM autoviz_layer GROUP BY iteration_id"
+        )
+        assert each["n"].tolist() == [expected.blocks] * expected.inner
 
 
 @pytest.mark.parametrize("name", NO_CAPTURES)
@@ -203,44 +214,37 @@ def test_no_gpu_capture_is_refused_in_one_line(corpus: Path, name: str) -> None:
     assert name.split("/")[-1] in str(refused.value)
 
 
-@pytest.mark.parametrize("backend", ["aiter", "sage"])
-def test_flux_has_57_blocks_in_each_denoising_step(corpus: Path, backend: str) -> None:
-    """19 blocks with two streams of tokens and 38 with one."""
-    with open_trace(corpus / FLUX / f"{backend}.json.gz") as session:
-        layers = session.query(
-            "SELECT iteration_id, count() AS n FROM autoviz_layer GROUP BY iteration_id"
-        )
-    assert layers["n"].tolist() == [57] * 4
-
-
-def test_a_step_lies_elsewhere_on_the_device_than_on_the_host(corpus: Path) -> None:
-    name = f"{LLM}/vllm_gptoss20b_mi300x_decode/graph_execution.json.gz"
-    with open_trace(corpus / name) as session:
-        row = session.query("SELECT * FROM autoviz_iteration").iloc[0]
+def check_that_a_step_lies_elsewhere_on_the_device(session: Session) -> None:
+    row = session.query("SELECT * FROM autoviz_iteration").iloc[0]
     # 2.4 ms on the host, 10.7 ms on the device; one graph launch owns 421 kernels.
     assert row["host_dur"] == pytest.approx(2_408_598, abs=1)
     assert row["dur"] == pytest.approx(10_743_181, abs=2)
     assert row["kernel_count"] == 425
 
 
-def test_work_of_an_earlier_step_stays_outside(corpus: Path) -> None:
+def check_that_work_of_an_earlier_step_stays_outside(session: Session) -> None:
     """The first 436 kernels have no launch: they belong to the step before."""
-    with open_trace(corpus / "pairs/hf_qwen1.5-0.5b/h100.json.gz") as session:
-        outside = session.query(
-            "SELECT count() AS n, max(ts + dur) AS last FROM autoviz_kernel"
-            " WHERE kind = 'kernel' AND seq NOT IN (SELECT seq FROM autoviz_iteration_kernel)"
-        ).iloc[0]
-        first = session.query("SELECT ts FROM autoviz_iteration")["ts"].iloc[0]
+    outside = session.query(
+        "SELECT count() AS n, max(ts + dur) AS last FROM autoviz_kernel"
+        " WHERE kind = 'kernel' AND seq NOT IN (SELECT seq FROM autoviz_iteration_kernel)"
+    ).iloc[0]
+    first = session.query("SELECT ts FROM autoviz_iteration")["ts"].iloc[0]
     assert outside["n"] == 436
     assert outside["last"] <= first
 
 
-def test_the_capture_row_names_what_was_recorded(corpus: Path) -> None:
-    name = f"{LLM}/vllm_gptoss120b_b200_tp8_prefill/eager_trace.json.gz"
-    with open_trace(corpus / name) as session:
-        row = session.metadata
+def check_that_the_capture_row_names_what_was_recorded(session: Session) -> None:
+    row = session.metadata
     assert (row["rank"], row["world_size"], row["framework"]) == (0, 8, "vllm")
     assert (row["gpu_name"], row["runtime"]) == ("NVIDIA B200", "cuda 12.9")
     assert row["collective_library"] == "nccl 2.27.5"
     assert row["kernel_count"] == 768
     assert row["warning"] is None
+
+
+ALSO = {
+    VLLM_DECODE: check_that_a_step_lies_elsewhere_on_the_device,
+    VLLM_PREFILL: check_that_the_capture_row_names_what_was_recorded,
+    QWEN_H100: check_that_work_of_an_earlier_step_stays_outside,
+}
+"""What else is known of a capture."""

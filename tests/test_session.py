@@ -23,6 +23,7 @@ from perfetto_autoviz import (
     UsageError,
     open_trace,
 )
+from tests.live import check_expansions
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ROOT / "traces" / "vllm-gptoss20b.pt.trace.json.gz"
@@ -83,6 +84,10 @@ def test_a_relation_of_steps_by_its_name(session: Session) -> None:
     assert (session.relation("iteration")["level"] == 0).all()
     with pytest.raises(UsageError, match="no relation 'nothing'"):
         session.relation("nothing")
+
+
+def test_expansions_are_what_sql_makes(session: Session) -> None:
+    check_expansions(session)
 
 
 def test_a_pushed_table_joins_with_the_views(session: Session) -> None:
@@ -224,15 +229,11 @@ def test_an_anchor_that_is_no_expression_is_refused() -> None:
             opened.query("SELECT * FROM autoviz_layer")
 
 
-def test_a_chosen_anchor_finds_the_same_layers() -> None:
-    with (
-        open_trace(SHIPPED) as by_attention,
-        open_trace(SHIPPED, anchor="unified_attention") as chosen,
-    ):
-        assert isinstance(by_attention, Session)
+def test_a_chosen_anchor_finds_the_same_layers(session: Session) -> None:
+    with open_trace(SHIPPED, anchor="unified_attention") as chosen:
         assert isinstance(chosen, Session)
         sql = "SELECT ts, dur, layer FROM autoviz_layer ORDER BY id"
-        assert by_attention.query(sql).equals(chosen.query(sql))
+        assert session.query(sql).equals(chosen.query(sql))
         evidence = chosen.query("SELECT DISTINCT evidence FROM autoviz_layer")["evidence"]
     assert all(text.startswith("chosen anchor") for text in evidence)
 
