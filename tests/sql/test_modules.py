@@ -40,7 +40,7 @@ STORED = re.compile(r"_autoviz_src_\w+")
 def loaded() -> Iterator[Engine]:
     """An engine with the capture, for all tests here: registering anew forgets the includes."""
     try:
-        engine = start_engine()
+        engine = start_engine(trace_bytes=0)
     except EngineError as error:
         pytest.skip(f"no trace processor: {error}")
     with engine:

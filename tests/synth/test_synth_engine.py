@@ -24,7 +24,7 @@ SHIPPED = {
 @pytest.fixture
 def engine() -> Iterator[Engine]:
     try:
-        running = start_engine()
+        running = start_engine(trace_bytes=0)
     except EngineError as error:
         pytest.skip(f"no trace processor: {error}")
     with running:

@@ -18,7 +18,7 @@ def load() -> Iterator[Load]:
     engines: list[Engine] = []
 
     def loaded(trace: bytes) -> Engine:
-        engine = start_engine()
+        engine = start_engine(trace_bytes=len(trace))
         engines.append(engine)
         engine.load([trace])
         engine.register_package("autoviz", source_modules())
