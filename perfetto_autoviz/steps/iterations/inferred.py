@@ -191,6 +191,8 @@ def _by_cut(
         return cut
     owner = np.full(len(capture.work), -1)
     owner[line.order] = cut.owner(len(line.order))
+    if launched:
+        owner[_strays(capture.work, owner, len(cut.starts))] = -1
     owner = _with_the_rest(capture, line, owner, len(cut.starts))
     times = capture.work.launch_ts if launched else capture.work.ts
     spans = [
@@ -199,6 +201,19 @@ def _by_cut(
     ]
     level = _level(spans, [None] * len(spans), evidence, owner, on_host=launched)
     return [level]
+
+
+def _strays(work: Work, owner: Ints, count: int) -> Ints:
+    """What a few steps launch last, and the device runs before all the rest of them.
+
+    Another part of the program copies something between two steps, which waits for neither.
+    """
+    found: list[int] = []
+    for mine in _members(owner, count):
+        *rest, last = mine[np.argsort(work.launch_ts[mine], kind="stable")].tolist()
+        if rest and work.ts[last] < work.ts[rest].min():
+            found.append(last)
+    return np.array(found if len(found) < MOST * count else [], np.int64)
 
 
 def _members(owner: Ints, count: int) -> list[Ints]:

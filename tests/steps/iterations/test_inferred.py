@@ -123,6 +123,21 @@ def test_steps_whose_inputs_are_copied_ahead_start_with_the_copies() -> None:
     assert iterations["activity_count"].tolist() == counts
 
 
+def test_a_copy_between_two_steps_belongs_to_none() -> None:
+    # Launched behind the third step, it runs before that on a device that lags behind.
+    steps = [step(12)] * 6
+    steps[2] = [*steps[2], "Memcpy DtoD"]
+    kernels = activities(steps, launched=True)
+    stray = starts(steps)[3] - 1
+    first = kernels["ts"][starts(steps)[2]]
+    kernels.loc[stray, ["ts", "stream"]] = first - 3_000, 31
+    kernels = kernels.sort_values("ts", ignore_index=True)
+    iterations, _, _ = found(kernels)
+    assert iterations["evidence"].unique().tolist() == ["sequence of launches"]
+    assert iterations["ts"][2] == first
+    assert real(iterations)["activity_count"].tolist() == [len(steps[0])] * 6
+
+
 def test_a_pause_before_each_step_tells_where_it_starts() -> None:
     # What comes first does not come in each step; one pause is too short to see.
     heads = [("fill", "sort", "positions"), ("sort", "positions")] * 6
@@ -152,6 +167,28 @@ def test_two_steps_of_different_kinds_are_not_taken_for_one() -> None:
     kernels.loc[kernels["op"] == "long_attend", "family"] = "attention"
     iterations, _, _ = found(kernels)
     assert len(real(iterations)) != 1
+
+
+@pytest.mark.parametrize(("copies", "count"), [(True, 4), (False, 0)])
+def test_training_that_repeats_no_layers(copies: bool, count: int) -> None:
+    """Embeddings and a few products: only copies from the host tell its steps from layers."""
+    ops = [op for i in range(36) for op in (f"forward_{i}", f"backward_{i}")]
+    kernels = activities([["Memcpy HtoD" if copies else "zero", *ops, "update"]] * 4)
+    iterations, _, _ = found(kernels)
+    assert len(real(iterations)) == count
+
+
+@pytest.mark.parametrize("late", range(1, 5))
+def test_a_pause_at_the_first_token_moves_no_single_step(late: int) -> None:
+    """The host falls behind amid the copies of one step, and before those of the others."""
+    steps = [step(12, before=["Memcpy HtoD"] * 3 + ["positions", "embed"])] * 5
+    kernels = activities(steps)
+    for number, start in enumerate(starts(steps)):
+        behind = kernels.index >= start + (3 if number == late else 0)
+        kernels.loc[behind, "ts"] += 500_000
+    iterations, _, _ = found(kernels)
+    off = {one - true for one, true in zip(first_activities(kernels, iterations), starts(steps))}
+    assert len(off) == 1
 
 
 def test_training_without_attention() -> None:
