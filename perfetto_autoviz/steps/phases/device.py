@@ -175,7 +175,8 @@ def load(work: Work) -> Floats:
     """Log of how much longer a step's operations take than in the median step.
 
     Only operations whose work grows with the tokens count, and of these those that nearly
-    all steps run, each by its mean duration and as much as it takes of the time.
+    all steps run, each by its mean duration and as much as it takes of the time. Experts don't:
+    the more tokens, the more of them are read.
 
     Returns:
         Shape (n,); NaN for a step without such operations.

@@ -46,6 +46,9 @@ same work vary by a few percent; the smallest prompts that pay a prefill are abo
 WIDE_LOAD_GAP = math.log(2.0)
 """The same where nothing else supports it."""
 
+FEW_TOKENS = 64
+"""Tokens up to which the weights take longer to read than their products to compute."""
+
 TIGHT_LOAD = 0.05
 """Standard deviation of the log of the durations of decode steps, at most: as batches grow
 and shrink, they change by less than that, because weights are read once for all requests."""

@@ -11,6 +11,7 @@ import pandas as pd
 from perfetto_autoviz.steps.phases import device
 from perfetto_autoviz.steps.phases.groups import Groups, beside_known, by_gap
 from perfetto_autoviz.steps.phases.limits import (
+    FEW_TOKENS,
     GRAPH_SHARE,
     GRAPH_SIZES,
     GROWS,
@@ -112,9 +113,13 @@ class Tiers:
         queries, most = _queries(self.sizes), self._most
         if most is not None:
             self.verdicts.settle(self.sizes.size > most, SHAPES, TOKENS_PER_REQUEST, prefills=True)
-        verifies = (queries == _verified(queries)) | (self._after_draft & _are_few(queries))
-        generates = (queries == 1) | verifies | _is_padded(self.sizes.tokens, self.sizes.requests)
+        generates = self._generate(queries) | _is_padded(self.sizes.tokens, self.sizes.requests)
         self._settle(Groups((queries > 1) & ~generates, generates), SHAPES, TOKENS_PER_REQUEST)
+
+    def _generate(self, queries: Floats) -> Flags:
+        """Which numbers of tokens of each request are those of steps that only generate."""
+        verifies = (queries == _verified(queries)) | (self._after_draft & _are_few(queries))
+        return np.asarray((queries == 1) | verifies)
 
     def _by_sizes(self, sizes: Floats, evidence: str) -> None:
         """By sizes: of a replayed step that of its batch, of others in two groups."""
@@ -169,6 +174,10 @@ class Tiers:
         heavy = ~self._replay & (self._load > top + LOAD_GAP)
         if decode[~self.drafts].all():
             apart = by_gap(self._load, LOAD_GAP, WIDE_LOAD_GAP).prefills
+            # No step shows a batch of decode, to which loads could be compared.
+            tokens = device.tokens_by_grid(self.work, grids())
+            if np.fmin.reduce(tokens) > (self._most or LARGEST_DECODE):
+                heavy |= ~np.isnan(tokens)
             return heavy | apart | self._crowded(grids)
         if prefill[~self.drafts].all() and heavy.any():
             return self._replay
@@ -177,9 +186,10 @@ class Tiers:
     def _crowded(self, grids: Callable[[], pd.DataFrame]) -> Flags:
         """Steps of more tokens than requests: they take longer than more requests explain.
 
-        A request has a token at least, and twice the tokens take at most twice as long.
+        A request has a token at least, and twice the tokens take at most twice as long; as long
+        as they are few, no longer at all.
         """
-        requests = np.log(device.requests_by_grid(self.work, grids()))
+        requests = np.log(np.maximum(device.requests_by_grid(self.work, grids()), FEW_TOKENS))
         load = np.where(self.drafts, np.nan, self._load)
         sizes, at = np.unique(requests, return_inverse=True)
         lightest = np.array([np.fmin.reduce(load[at == i]) for i in range(len(sizes))])
@@ -203,8 +213,7 @@ class Tiers:
         requests = device.requests_by_grid(self.work, grids())
         tokens = self._counted(requests, grids)
         queries = tokens / requests
-        verifies = (queries == _verified(queries)) | (self._after_draft & _are_few(queries))
-        single = known & ((queries == 1) | verifies)
+        single = known & (self._generate(queries) | _is_padded(tokens, requests))
         crowded = known & (queries >= SIZE_GAP) & ~single
         if not single.any() and not _grow_with(np.log(tokens[crowded]), load[crowded]):
             return Groups(nothing, nothing)

@@ -16,8 +16,9 @@ from perfetto_autoviz.steps.phases.limits import GRAPH_KERNELS
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-TOKEN_WISE = ("gemm", "moe", "norm", "rope", "activation", "quantize", "elementwise")
-"""Families whose work grows with the tokens of a step and with nothing else."""
+TOKEN_WISE = ("gemm", "norm", "rope", "activation", "quantize", "elementwise")
+"""Families whose work grows with the tokens of a step and with nothing else, as that of experts
+does with which of them are chosen."""
 
 BODY = ("gemm", "moe", "norm", "rope", "activation", "quantize", "attention")
 """Families of which the layers of a model consist."""

@@ -54,6 +54,8 @@ def test_decode_steps_that_run_the_kernels_of_prefill_are_told_by_grids() -> Non
     decode = Step(attention=(PREFILL_ATTENTION,), blocks=24, rows=24)
     prefill = replace(decode, blocks=8192, rows=4, dur=9000)
     assert phases([decode, decode, prefill, decode]) == ["decode", "decode", "prefill", "decode"]
+    padded = replace(decode, rows=19)
+    assert phases([decode, padded, prefill, decode]) == ["decode", "decode", "prefill", "decode"]
 
 
 def test_a_draft_is_verified_even_once() -> None:
@@ -89,7 +91,11 @@ def test_decode_kernels_of_prompts_are_told_by_loads_that_requests_do_not_explai
         *["prefill"] * 2,
         "decode",
     ]
-    assert phases([decode(24, 1000), decode(48, 1900), decode(64, 2500)]) == ["decode"] * 3
+    assert phases([decode(96, 1000), decode(192, 1900), decode(256, 2500)]) == ["decode"] * 3
+    # Few requests are computed while the weights are read; many tokens are none of a batch.
+    assert phases([decode(16, 9000), decode(2, 1000)]) == ["prefill", "decode"]
+    crowded = replace(decode(40, 1000), blocks=8192)
+    assert phases([crowded] * 3) == ["prefill"] * 3
     # Once the kernel is known to run prompts, short ones are told, too.
     steps = [decode(8, 1000), decode(1, 1300), decode(8, 1010), decode(2, 4000), decode(8, 1000)]
     assert phases(steps) == ["decode", "prefill"] * 2 + ["decode"]
