@@ -264,7 +264,7 @@ def test_holes_and_dummies_and_captures(tmp_path: Path) -> None:
 def test_bench_capture_reaches_the_events_and_streams(tmp_path: Path) -> None:
     bench_capture(tmp_path / "warm.json", 5_000, pdl=True)
     peaks = []
-    for events in (20_000, 120_000):
+    for events in (10_000, 60_000):
         tracemalloc.start()
         capture = bench_capture(tmp_path / f"{events}.json", events, pdl=True)
         peaks.append(tracemalloc.get_traced_memory()[1])
@@ -272,7 +272,7 @@ def test_bench_capture_reaches_the_events_and_streams(tmp_path: Path) -> None:
         assert events <= capture.events <= events + 8_000
         assert 200 < capture.path.stat().st_size / capture.events < 330
     # Six times the events, the same memory but for a few caches.
-    assert peaks[1] < peaks[0] + 8_000_000
+    assert peaks[1] < peaks[0] + 4_000_000
 
 
 def test_max_events_stops_after_a_step(tmp_path: Path) -> None:
