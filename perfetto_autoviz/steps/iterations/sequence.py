@@ -237,6 +237,10 @@ def _cut(line: Line, rhythm: Rhythm) -> Cut:
     beats = _seam_beats(line, rhythm)
     starts = _starts(line, beats)
     paused, clear = _after_pauses(line, starts, rhythm.beats)
+    moved = paused < starts
+    if moved[1:].mean() >= MOST:
+        # Where most steps start before their first token, a pause right at it is another one.
+        clear &= moved
     # The host pauses before a step; a device does in some captures, and then before each.
     if clear[1:].mean() >= NEARLY_ALL:
         starts = _as_others(line.work.op[line.order], starts, paused, clear)

@@ -27,6 +27,10 @@ MIN_REPEATS = 4.0
 """Activities per distinct pair of operations, from which a unit repeats layers inside. Measured:
 1.0 to 2.2 for layers, 5 to 25 for steps."""
 
+PLENTY_OPERATIONS = 32
+"""Different operations of a unit, from which it is no layer, if it also has what only steps have:
+some models' steps repeat no layers. Measured: at most 19 for layers, 69 to 79 for such steps."""
+
 MIN_SIMILAR = 0.8
 """Cosine of the operations of two units from which they do the same."""
 
@@ -65,7 +69,7 @@ class Units:
                 return "what recurs has one attention each, as the layers of a single step do"
             if framed:
                 return None
-        elif not framed and not self._repeats_inside():
+        elif not (framed or self._repeats_inside() or self._does_plenty()):
             return "what recurs repeats little inside, as the layers of a single step do"
         return None if self.recur() else "what recurs never does the same twice"
 
@@ -131,6 +135,12 @@ class Units:
         kinds = np.bincount(distinct, minlength=self.count)
         repeats = number >= MIN_REPEATS * np.maximum(kinds, 1)
         return min(float(repeats.mean()), self._share_of_time(repeats)) >= MOST
+
+    def _does_plenty(self) -> bool:
+        own = self.owner >= 0
+        pair = np.unique(np.stack([self.owner[own], self.work.op[self.order][own]]), axis=1)
+        kinds = np.bincount(pair[0], minlength=self.count)
+        return self.marked() and self._share_of_time(kinds >= PLENTY_OPERATIONS) >= MOST
 
     def _histogram(self, sample: Ints) -> NDArray[np.float64]:
         """How often some units run each operation."""
