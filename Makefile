@@ -48,7 +48,7 @@ compare: $(INSTALLED)
 	@cp $(COMPARED)/pairs/P1.1-P1.1/waterfall.svg $(BUILDS)/waterfall.svg
 
 test: $(INSTALLED_DEV)
-	@$(BIN)/python -m pytest -n 2 $(TESTS)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 lint: $(INSTALLED_DEV)
 	@$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the references of tests anew from what is found; look at the difference",
     )
+
+
+def pytest_collection_finish() -> None:
+    """Collects garbage less often: whole captures as objects are none, nor are all the tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture

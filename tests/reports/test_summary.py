@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ COMPILED = "odd/torch_compile_triton_mi300.json.gz"
 CPU_ONLY_NAMES = "odd/gpu_only_mi210.json.gz"
 
 
+@cache
 def _summary(path: Path) -> CaptureSummary:
     try:
         opened = open_trace(path)
@@ -153,7 +155,7 @@ def test_inferred_iterations_say_how_good_they_are(corpus: Path) -> None:
 
 
 def _handmade(tmp_path: Path, events: list[dict[str, Any]]) -> dict[str, str]:
-    path = tmp_path / "t.json"
+    path = tmp_path / f"{len(list(tmp_path.iterdir()))}.json"
     path.write_text(json.dumps({"traceEvents": events}))
     return _doubts(_summary(path))
 

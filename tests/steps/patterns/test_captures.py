@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from perfetto_autoviz.steps.patterns import detect_patterns, kernel_places
-from tests.live import open_fresh
 from tests.steps.patterns.sequences import read_capture, runs_of
 
 SERVING = {
@@ -43,21 +42,6 @@ def test_forty_training_steps(corpus: Path) -> None:
     assert (found.runs.missing[found.runs.pattern == 0] == 0).sum() == 39
     assert {p.parent for p in found.patterns[1:]} == {0}
     assert np.mean(kernel_places(found).run >= 0) > 0.999
-
-
-@pytest.mark.parametrize("backend", ["aiter", "sage"])
-def test_four_denoise_steps_of_a_generation_are_four_runs(corpus: Path, backend: str) -> None:
-    """Each step casts its output by another kernel; of 57 layers 19 are of the first kind."""
-    folder = corpus / "pairs" / "xdit_flux_1024px_two_attention_backends"
-    with open_fresh(folder / f"{backend}.json.gz") as session:
-        patterns, runs = session.relation("pattern"), session.relation("pattern_run")
-    steps, blocks = patterns[patterns["level"] == 0].iloc[0], patterns[patterns["level"] == 1]
-    assert (steps["name"], steps["length"], steps["run_count"]) == ("P1", 35, 4)
-    assert sorted(blocks[blocks["parent_id"] == steps["id"]]["run_count"]) == [4 * 19, 4 * 38]
-    mine = runs[runs["pattern_id"] == steps["id"]]
-    # The output's cast is one kernel in the first and the third step, others in the two others.
-    assert (mine["missing"].sum(), mine["extra"].sum()) == (0, 0)
-    assert sorted(mine["swapped"]) == [0, 0, 1, 1]
 
 
 def test_eight_ranks_share_their_names(corpus: Path) -> None:
