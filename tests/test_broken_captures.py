@@ -22,8 +22,9 @@ MENDED = [file for file in broken_files() if file.devices is not None]
 SENT = list({file.repairs: file for file in reversed(MENDED)}.values())
 """One for each kind of repair, whose enriched trace is opened, too."""
 
-# All of them are scanned by another test; the way through an engine takes half a second each.
-GENERATED = int(os.environ.get("AUTOVIZ_GENERATED_FILES", "30"))
+# Three of each kind of damage. A thousand are scanned by another test; the way through an
+# engine takes half a second each.
+GENERATED = int(os.environ.get("AUTOVIZ_GENERATED_FILES", "24"))
 
 
 KERNELS = "SELECT ts, dur, name, stream, correlation FROM autoviz_kernel"
