@@ -20,6 +20,7 @@ from perfetto_autoviz.steps.phases.names import (
     attention_role,
     is_block_per_request,
     is_gather,
+    is_paged_prefill,
     smallest_tile_side,
 )
 from perfetto_autoviz.steps.phases.sizes import mode
@@ -33,6 +34,8 @@ def attention_counts(work: Work) -> dict[Role | None, Floats]:
     """Attention kernels of each step by the kind of step that runs them; None for both."""
     attention = work.of_family("attention")
     roles = work.by_name(attention_role)
+    if (roles == "decode").any():
+        roles[work.by_name(is_paged_prefill).astype(bool)] = "prefill"
     return {
         role: work.count(attention & (roles == role)).astype(float)
         for role in ("prefill", "decode", None)

@@ -120,8 +120,8 @@ ATTENTION_ROLES: dict[Role, tuple[NamePattern, ...]] = {
     ),
     "prefill": (
         _pattern(
-            r"(?:Batch|Single)Prefill\w*With|BatchPrefill|mha_batch_prefill",
-            "void flashinfer::BatchPrefillWithPagedKVCacheKernel<KernelTraits<1>>(Params)",
+            r"PrefillWithRagged|SinglePrefillWith|FmhaBatchPrefill|mha_batch_prefill",
+            "void flashinfer::BatchPrefillWithRaggedKVCacheKernel<KernelTraits<1>>(Params)",
             "void ck_tile::kentry<2, ck_tile::FmhaBatchPrefillWithPagedKVCacheKernel<int>>(Kargs)",
         ),
         _pattern(
@@ -139,6 +139,13 @@ ATTENTION_ROLES: dict[Role, tuple[NamePattern, ...]] = {
     ),
 }
 """Attention kernels that only one of the two kinds of steps runs."""
+
+PAGED_PREFILL = _pattern(
+    r"\bBatchPrefillWithPagedKVCache",
+    "void flashinfer::BatchPrefillWithPagedKVCacheKernel<KernelTraits<1>>(Params)",
+)
+"""Runs decode, too, where several query heads share a head of keys: then on tensor cores, and
+no kernel made for decode runs."""
 
 BLOCK_PER_REQUEST = _pattern(
     r"ArgMaxOps|kv_indices|page_indices|alloc_decode|SamplingFrom\w*Prob",
@@ -195,6 +202,11 @@ def attention_role(name: str) -> Role | None:
         if any(each.pattern.search(name) for each in patterns):
             return role
     return None
+
+
+def is_paged_prefill(name: str) -> bool:
+    """Whether an attention kernel is one of prefill, unless it is decode's, too."""
+    return PAGED_PREFILL.pattern.search(name) is not None
 
 
 def is_block_per_request(name: str) -> bool:

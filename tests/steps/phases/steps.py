@@ -12,7 +12,7 @@ import pandas as pd
 from perfetto_autoviz.steps.phases.inferred import inferred_phases
 from perfetto_autoviz.steps.phases.work import Work
 
-PREFILL_ATTENTION = "BatchPrefillWithPagedKVCacheKernel"
+PREFILL_ATTENTION = "BatchPrefillWithRaggedKVCacheKernel"
 DECODE_ATTENTION = "BatchDecodeWithPagedKVCacheKernel"
 EITHER_ATTENTION = "kernel_unified_attention_2d"
 

@@ -177,6 +177,18 @@ def test_attention_kernels_tell(attention: tuple[str, ...], phase: str) -> None:
     assert found["evidence"].tolist() == ["attention kernels"]
 
 
+def test_a_kernel_of_prefill_that_decodes_on_tensor_cores() -> None:
+    paged = "void flashinfer::BatchPrefillWithPagedKVCacheKernel<Traits, Params>(Params)"
+    step = Step(attention=(paged,))
+    assert phases([replace(step, graph=True)] * 4) == ["decode"] * 4
+    prompts = [replace(step, dur=dur) for dur in (3_000, 9_000)]
+    steps = [replace(step, graph=True, dur=1_000 + 10 * i) for i in range(4)]
+    assert phases([*steps, *prompts]) == [*["decode"] * 4, *["prefill"] * 2]
+    # Beside a kernel made for decode it is that of prefill.
+    assert phases([Step(attention=(DECODE_ATTENTION,)), step]) == ["decode", "prefill"]
+    assert phases([step]) == ["unknown"]
+
+
 def test_grids_tell() -> None:
     decode, prefill = Step(blocks=32, rows=32), Step(blocks=2048, rows=2)
     found = judged([decode, decode, prefill, decode])

@@ -19,6 +19,7 @@ PATTERNS = [
     names.MATRIX_VECTOR,
     names.BLOCK_PER_REQUEST,
     names.GATHER,
+    names.PAGED_PREFILL,
 ]
 
 
@@ -34,6 +35,7 @@ def test_kernels_of_attention_have_one_role() -> None:
             assert {attention_role(name) for name in pattern.examples} == {role}
     assert attention_role("kernel_unified_attention_2d") is None
     assert attention_role("attn_fwd") is None
+    assert attention_role(names.PAGED_PREFILL.examples[0]) is None
 
 
 def test_tiles() -> None:
