@@ -42,6 +42,32 @@ def attention_counts(work: Work) -> dict[Role | None, Floats]:
     }
 
 
+def replayed_prompts(work: Work, replayed: Flags, loads: Floats) -> Flags:
+    """Which replayed steps lack the kernels that decode and take longer than those around them.
+
+    Some servers capture graphs for steps that prefill, too. Batches change by and by, so that
+    a larger one, for which a build may run another kernel, takes little longer than the one
+    before it.
+
+    Args:
+        work: the steps.
+        replayed: shape (n,), which of them are the replay of a graph.
+        loads: shape (n,), as of `load`.
+    """
+    decodes = attention_counts(work)["decode"] > 0
+    other = replayed & ~decodes & (work.count(work.of_family("attention")) > 0)
+    found = np.zeros(len(work), bool)
+    places = np.flatnonzero(replayed & decodes)
+    if not len(places):
+        return found
+    stretch = np.searchsorted(places, np.arange(len(work)))
+    for number in np.unique(stretch[other]):
+        mine = other & (stretch == number)
+        top = loads[places[max(number - 1, 0) : number + 1]].max()
+        found[mine] = (loads[mine] > top + LOAD_GAP).all()
+    return found
+
+
 def draft_steps(work: Work) -> Flags:
     """Which steps run a draft model: one of far fewer layers, before a step of the model.
 
@@ -83,13 +109,21 @@ def dummy_steps(work: Work, requests: Floats, generates: Flags, comparable: Flag
         generates: shape (n,), which of them only generate.
         comparable: shape (n,), whose attention to what is cached can be told from that to prompts.
     """
-    time = _main_attention(work)
+    first = work.of_family("attention") & (work.owner == 0)
+    found = np.zeros(len(work), bool)
+    for op in np.unique(work.op[first]):
+        found |= _read_less(_mean_times(work, int(op)), requests, generates, comparable)
+    return found
+
+
+def _read_less(time: Floats, requests: Floats, generates: Flags, comparable: Flags) -> Flags:
+    """As `dummy_steps`, by the log of the mean time of one attention kernel in each step."""
     alike = generates & (requests == requests[0]) & (np.abs(time - time[0]) <= TIGHT_LOAD)
     stop = int(np.argmin(np.append(alike, False)))
-    dummies = np.arange(len(work)) < stop
+    dummies = np.arange(len(time)) < stop
     others = np.flatnonzero(comparable & ~np.isnan(time) & ~dummies)
     if not stop or not len(others):
-        return np.zeros(len(work), bool)
+        return np.zeros(len(time), bool)
     between = requests[stop : others[0]]
     later, sizes = time[others], requests[others]
     near = np.abs(sizes - requests[0]) <= max(1.0, NEAR * requests[0])
@@ -101,17 +135,12 @@ def dummy_steps(work: Work, requests: Floats, generates: Flags, comparable: Flag
     return dummies & bool(far and judged and prefilled)
 
 
-def _main_attention(work: Work) -> Floats:
-    """Log of the mean duration of the attention kernel that takes longest in the first step."""
-    first = work.of_family("attention") & (work.owner == 0)
-    if not first.any():
-        return np.full(len(work), np.nan)
-    total = np.bincount(work.op[first], work.dur[first])
-    main = work.op == int(np.argmax(total))
-    count = work.count(main)
-    return np.where(
-        count > 0, np.log(np.maximum(work.time(main) / np.maximum(count, 1), 1)), np.nan
-    )
+def _mean_times(work: Work, op: int) -> Floats:
+    """Log of the mean duration in ns of an operation in each step; NaN where it doesn't run."""
+    ran = work.op == op
+    count = work.count(ran)
+    mean = work.time(ran) / np.maximum(count, 1)
+    return np.where(count > 0, np.log(np.maximum(mean, 1)), np.nan)
 
 
 def tokens_by_grid(work: Work, grids: pd.DataFrame) -> Floats:

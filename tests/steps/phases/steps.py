@@ -38,7 +38,7 @@ class Step:
         requests: rows of its logits; None without shapes.
         graph: whether one launch starts all layers.
         dur: of each kernel.
-        attention_dur: of its attention kernels, if another.
+        attention_dur: of the first of its attention kernels, if another.
         lacks: kernels at its start that the recording lacks.
         gemm: name of its matrix products.
         layers: how many.
@@ -73,7 +73,7 @@ class _Capture:
     def add(self, owner: int, name: str, step: Step, launch: int, dims: Sequence[int]) -> None:
         seq = len(self.kernels)
         family = FAMILIES.get(name, "attention")
-        dur = step.attention_dur if family == "attention" else None
+        dur = step.attention_dur if name == step.attention[0] else None
         self.kernels.append(
             {"owner": owner, "name": name, "dur": dur or step.dur, "launch": launch}
         )

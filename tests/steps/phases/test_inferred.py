@@ -117,6 +117,10 @@ def test_dummy_batches_at_the_start_have_nothing_to_attend_to() -> None:
     apart = Step(attention=(PREFILL_ATTENTION,), tokens=4000, requests=4)
     assert phases([dummy, *[apart] * 4, real]) == ["dummy", *["prefill"] * 4, "decode"]
     assert phases([dummy, *[apart] * 3, real]) == ["decode", *["prefill"] * 3, "decode"]
+    # Also where another kernel of it takes longer, and as long for any number of tokens.
+    split = (DECODE_ATTENTION, "paged_attention_ll4mi_reduce")
+    steps = [replace(step, attention=split) for step in (dummy, real, real)]
+    assert phases(steps) == ["dummy", "decode", "decode"]
     # Fewer requests whose attention takes less show that there is something to attend to.
     assert phases([dummy, dummy, real, decode(4, 400)]) == ["decode"] * 4
     # So does attention that grows by little, and more requests take longer anyhow.
@@ -175,6 +179,21 @@ def test_attention_kernels_tell(attention: tuple[str, ...], phase: str) -> None:
     found = judged([Step(attention=attention)])
     assert found["phase"].tolist() == [phase]
     assert found["evidence"].tolist() == ["attention kernels"]
+
+
+def test_replays_that_prefill() -> None:
+    segments, plain = "kernel_unified_attention_3d", "kernel_unified_attention_2d"
+    decode = Step(attention=(segments,), graph=True)
+    mixed = [Step(attention=(plain,), graph=True, dur=dur) for dur in (1_400, 2_500)]
+    steps = [mixed[1], decode, mixed[0], decode, decode, *mixed, decode]
+    expected = ["prefill", "decode", "prefill", *["decode"] * 2, *["prefill"] * 2, "decode"]
+    assert phases(steps) == expected
+    # The same where shapes tell the requests, which are as many as before and behind them.
+    shaped = phases([replace(step, requests=30) for step in steps])
+    assert shaped[1:] == ["mixed" if phase == "prefill" else phase for phase in expected[1:]]
+    # Larger batches run the same kernel: they take longer by and by.
+    ramp = [replace(mixed[0], dur=dur) for dur in (1_100, 1_200, 1_300, 1_200, 1_100)]
+    assert phases([decode, *ramp, decode]) == ["decode"] * 7
 
 
 def test_a_kernel_of_prefill_that_decodes_on_tensor_cores() -> None:
