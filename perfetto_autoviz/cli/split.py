@@ -29,7 +29,7 @@ _MODES = ("all", "mixed", "decode", "prefill", "any")
     is_flag=False,
     flag_value="all",
     type=click.Choice(_MODES),
-    help="The windows of steady state, of one mode or of all.",
+    help="The windows of steady state of one mode; if none is named, of all.",
 )
 @click.option("--phases", is_flag=True, help="A file for each phase, with all iterations in it.")
 @click.option(
