@@ -13,7 +13,9 @@ import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 
 from perfetto_autoviz.errors import CaptureError
+from perfetto_autoviz.ingest.pftrace import PacketReader
 from perfetto_autoviz.session import Session
+from perfetto_autoviz.splitting.native.events import Events
 from tests.conftest import ROOT
 from tests.live import bare_engine, open_fresh
 from tests.native import (
@@ -233,45 +235,45 @@ def test_a_slice_that_never_ends_is_around_the_step(
 # ---- what can't be cut ---------------------------------------------------------------
 
 
-def _changed(change: Callable[[Any], None]) -> list[bytes]:
-    """The steps, with the first track event of the host changed."""
-    packets = [Packet.FromString(raw) for raw in native_trace(_steps())]
-    change(next(each for each in packets if each.track_event.type == 1))
-    return [each.SerializeToString() for each in packets]
-
-
-def _legacy(packet: Any) -> None:
-    packet.track_event.type = 0
+def _legacy() -> Any:
+    packet = Packet(timestamp=1)
     packet.track_event.legacy_event.phase = ord("B")
+    return packet
 
 
-def _own_time(packet: Any) -> None:
+def _own_time() -> Any:
+    packet = Packet()
+    packet.track_event.type = 1
     packet.track_event.timestamp_absolute_us = 1000
+    return packet
 
 
-def _difference(packet: Any) -> None:
-    packet.Clear()
+def _difference() -> Any:
+    packet = Packet()
     packet.track_descriptor.uuid = 5
     packet.track_descriptor.counter.is_incremental = True
+    return packet
 
 
 @pytest.mark.parametrize(
-    ("change", "line"),
+    ("packet", "line"),
     [
-        (_legacy, "events of the kind that Chrome wrote before tracks"),
-        (_own_time, "times of their own beside those of their packets"),
-        (_difference, "counters that are written as differences"),
+        (_legacy(), "events of the kind that Chrome wrote before tracks"),
+        (_own_time(), "times of their own beside those of their packets"),
+        (_difference(), "counters that are written as differences"),
     ],
 )
-def test_what_a_cut_would_falsify_is_refused(
-    change: Callable[[Any], None],
-    line: str,
-    cut_middle: Callable[[list[bytes]], Any],
-    tmp_path: Path,
-) -> None:
+def test_what_a_cut_would_falsify_is_refused(packet: Any, line: str) -> None:
+    ((_, decoded),) = PacketReader([as_trace([packet.SerializeToString()])])
     with pytest.raises(CaptureError, match=line):
-        cut_middle(_changed(change))
-    assert not list((tmp_path / "cuts").glob("**/*.gz"))
+        Events().add(decoded)
+
+
+def test_a_refusal_leaves_nothing(cut_middle: Callable[[list[bytes]], Any], tmp_path: Path) -> None:
+    packets = [*native_trace(_steps()), _difference().SerializeToString()]
+    with pytest.raises(CaptureError, match=r"x\.pftrace can't be cut: it holds counters"):
+        cut_middle(packets)
+    assert list((tmp_path / "cuts").iterdir()) == []
 
 
 def test_ends_that_name_another_slice_than_the_last(
