@@ -76,6 +76,8 @@ class Tiers:
         self._replay = work.largest_graph_share() >= GRAPH_SHARE
         self._after_draft = np.append(False, self.drafts[:-1]) & ~self.drafts
         self._load = device.load(work)
+        self._prompts = device.replayed_prompts(work, self._replay, self._load)
+        self._replay &= ~self._prompts
 
     def judge(self, grids: Callable[[], pd.DataFrame]) -> Verdicts:
         """Asks all tiers in order; ``grids`` gives the relation ``_autoviz_grid``."""
@@ -83,7 +85,9 @@ class Tiers:
         if (~np.isnan(self.sizes.tokens) & np.isnan(self.sizes.requests)).any():
             self._count_requests(grids)
         self._by_queries()
-        self._by_sizes(self.sizes.size, SHAPES)
+        # Of a replay, shapes tell the requests, which say nothing of its tokens.
+        unknown = self._prompts & np.isnan(self.sizes.tokens)
+        self._by_sizes(np.where(unknown, np.nan, self.sizes.size), SHAPES)
         self._by_attention(grids)
         self.tokens = self._by_grid(grids)
         self._by_sizes(self.tokens, GRIDS)
