@@ -158,7 +158,8 @@ def test_the_positions_of_one_pattern(enriched: Path, capsys: pytest.CaptureFixt
     printed = capsys.readouterr().out
     assert "add_rmsnorm_quant:add" in printed
     assert "1,152" in printed
-    assert main(["patterns", str(enriched), "--quiet", "--pattern", "P7"]) == 2
+    one = str(enriched / "rank0.autoviz.zip")
+    assert main(["patterns", one, "--quiet", "--pattern", "P7"]) == 2
     assert "P1, P1.1" in capsys.readouterr().err
 
 
