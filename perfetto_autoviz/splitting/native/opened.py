@@ -45,7 +45,11 @@ def open_native(
     capture = session.capture
     events = Events()
     try:
-        with start_engine(trace_processor) as engine, capture.packets(progress) as packets:
+        size = capture.unpacked_size
+        with (
+            start_engine(trace_processor, trace_bytes=size) as engine,
+            capture.packets(progress) as packets,
+        ):
             times = event_times(engine, packets, events)
             layout = events.layout(compressed=packets.compressed)
     except CaptureError as error:
