@@ -12,6 +12,7 @@ from perfetto_autoviz.steps.phases.limits import (
     MIN_LAYERS,
     MIN_OPERATORS,
     NEAR,
+    SIZE_GAP,
     SMALL_TILE,
     TIGHT_LOAD,
 )
@@ -101,7 +102,7 @@ def dummy_steps(work: Work, requests: Floats, generates: Flags, comparable: Flag
 
     It takes far less than in any later step of about as many requests, and less than in any of
     fewer. Those don't have longer prompts than real requests of the first steps would: none, or
-    all of them, were prefilled in between.
+    all of them, were prefilled in between, in steps of so few that no others can take part.
 
     Args:
         work: the steps.
@@ -131,7 +132,8 @@ def _read_less(time: Floats, requests: Floats, generates: Flags, comparable: Fla
     longest = float(time[:stop].max())
     far = later[near if near.any() else fewer].min(initial=np.inf) > longest + LOAD_GAP
     judged = (near | fewer).any() and not (fewer & (later <= longest)).any()
-    prefilled = not len(between) or np.nansum(between) >= requests[0]
+    apart = between[between * SIZE_GAP <= requests[0]]
+    prefilled = not len(between) or apart.sum() >= requests[0]
     return dummies & bool(far and judged and prefilled)
 
 

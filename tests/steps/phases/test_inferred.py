@@ -117,6 +117,9 @@ def test_dummy_batches_at_the_start_have_nothing_to_attend_to() -> None:
     apart = Step(attention=(PREFILL_ATTENTION,), tokens=4000, requests=4)
     assert phases([dummy, *[apart] * 4, real]) == ["dummy", *["prefill"] * 4, "decode"]
     assert phases([dummy, *[apart] * 3, real]) == ["decode", *["prefill"] * 3, "decode"]
+    # In steps in which all take part, there may be a single new one.
+    mixed = replace(apart, requests=16)
+    assert phases([dummy, mixed, real]) == ["decode", "mixed", "decode"]
     # Also where another kernel of it takes longer, and as long for any number of tokens.
     split = (DECODE_ATTENTION, "paged_attention_ll4mi_reduce")
     steps = [replace(step, attention=split) for step in (dummy, real, real)]
