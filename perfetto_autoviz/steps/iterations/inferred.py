@@ -23,8 +23,9 @@ from perfetto_autoviz.steps.iterations.calls import (
     units_by_launch,
 )
 from perfetto_autoviz.steps.iterations.found import Attempt, Level, graded, refused
+from perfetto_autoviz.steps.iterations.graphs import find_graph_cut
 from perfetto_autoviz.steps.iterations.membership import Activities, adopt_unlaunched, by_launch
-from perfetto_autoviz.steps.iterations.sequence import Cut, Line, find_cut, find_graph_cut
+from perfetto_autoviz.steps.iterations.sequence import Cut, Line, find_cut
 from perfetto_autoviz.steps.iterations.single import find_single_step
 from perfetto_autoviz.steps.iterations.spans import Span
 from perfetto_autoviz.steps.iterations.units import MOST

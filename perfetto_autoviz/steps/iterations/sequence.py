@@ -27,9 +27,6 @@ SUPPORTED = 0.25
 SMALL_GRAPH = 4
 """Kernels of one launch that make it the replay of a graph: some calls launch a few."""
 
-LARGE_GRAPH = 32
-"""Kernels of a graph that is more than a piece between two attentions."""
-
 WHOLE_GRAPH = 0.1
 """Share of the seams that may lie inside a replay: more, and it is no seam."""
 
@@ -156,59 +153,8 @@ def _misses_some(one: tuple[Rhythm, Cut], others: list[tuple[Rhythm, Cut]]) -> b
     )
 
 
-def find_graph_cut(line: Line) -> Cut | str:
-    """Where steps start that are one replay of a large graph each, or why there are none."""
-    first, last = _replays(line)
-    if len(first) < 2:
-        return "no large graph is replayed again"
-    whole = np.zeros(len(line.order) + 1, np.int64)
-    np.add.at(whole, first, 1)
-    np.add.at(whole, last + 1, -1)
-    attentions = line.work.attentions(line.order)
-    if (attentions & (np.cumsum(whole)[:-1] == 0)).any():
-        return "there are steps without a graph, too"
-    found = find_cut(line)
-    if isinstance(found, Cut) and len(found.starts) == len(first):
-        return found
-    starts = _before_replays(line, first, last)
-    if isinstance(found, Cut):
-        after = np.searchsorted(first, found.starts)
-        inside = (after > 0) & (after < len(first)) & (found.starts > last[after - 1])
-        starts[after[inside]] = found.starts[inside]
-    cut = Cut(starts, len(line.order))
-    return _units(line, cut).refusal() or cut
-
-
-def _before_replays(line: Line, first: Ints, last: Ints) -> Ints:
-    """Where each step starts, by the pauses between the replays, the first one at 0.
-
-    Without a pause it starts as other steps do. On several streams, a replay may start while
-    the one before still runs.
-    """
-    between = zip(last[:-1].tolist(), first[1:].tolist(), strict=True)
-    pauses = [_pause(line.gap, end + 1, start) if end < start else -1 for end, start in between]
-    starts, paused = np.append(0, first[1:]), np.array([0, *pauses])
-    clear = paused >= 0
-    moved = np.where(clear, paused, starts)
-    return _as_others(line.work.op[line.order], starts, moved, clear)
-
-
-def _replays(line: Line) -> tuple[Ints, Ints]:
-    """First and last position of each replay of a large graph, by position."""
-    number = line.work.correlation[line.order]
-    known = np.flatnonzero(number > 0)
-    values, group, count = np.unique(number[known], return_inverse=True, return_counts=True)
-    first = np.full(len(values), len(line.order))
-    last = np.zeros(len(values), np.int64)
-    np.minimum.at(first, group, known)
-    np.maximum.at(last, group, known)
-    large = np.flatnonzero(count >= LARGE_GRAPH)
-    large = large[np.argsort(first[large], kind="stable")]
-    return first[large], last[large]
-
-
 def _refusal(line: Line, cut: Cut) -> str | None:
-    units = _units(line, cut)
+    units = units_of(line, cut)
     refused = units.refusal()
     if refused is not None:
         return refused
@@ -243,21 +189,35 @@ def _cut(line: Line, rhythm: Rhythm) -> Cut:
         clear &= moved
     # The host pauses before a step; a device does in some captures, and then before each.
     if clear[1:].mean() >= NEARLY_ALL:
-        starts = _as_others(line.work.op[line.order], starts, paused, clear)
+        starts = start_as_others(line.work.op[line.order], starts, paused, clear)
     elif line.launched:
         starts = paused
+    starts = _before_copies(line, starts)
     stop = _stop(starts, beats, len(line.order))
     fed = None if line.launched else _with_inputs(line, starts, rhythm.beats)
     if fed is not None:
         starts, stop = fed, _end_of_lag(fed, stop, len(line.order))
     cut = Cut(starts, stop)
-    kept = _units(line, cut).worked
+    kept = units_of(line, cut).worked
     if kept.stop < len(starts):
         return Cut(starts[kept], int(starts[kept.stop]))
     return Cut(starts[kept], cut.stop)
 
 
-def _units(line: Line, cut: Cut) -> Units:
+def _before_copies(line: Line, starts: Ints) -> Ints:
+    """Starts moved back over the copies from the host right before them.
+
+    These are a step's inputs, where nearly all steps start with such copies.
+    """
+    feeds = line.work.feeds[line.order]
+    other = np.flatnonzero(~feeds)
+    before = np.searchsorted(other, starts) - 1
+    found = np.where(before >= 0, other[np.maximum(before, 0)] + 1, 0)
+    return found if (feeds[starts] | (found < starts)).mean() >= NEARLY_ALL else starts
+
+
+def units_of(line: Line, cut: Cut) -> Units:
+    """The units that a cut makes of a line."""
     return Units(line.work, line.order, cut.owner(len(line.order)), len(cut.starts))
 
 
@@ -274,7 +234,8 @@ def _after_pauses(line: Line, starts: Ints, beats: Ints) -> tuple[Ints, Bools]:
     before = np.searchsorted(places, starts) - 1
     floor = np.where(before >= 0, places[np.maximum(before, 0)] + 1, 0)
     pauses = np.array(
-        [_pause(line.gap, low, start) for low, start in zip(floor, starts, strict=True)], np.int64
+        [pause_before(line.gap, low, start) for low, start in zip(floor, starts, strict=True)],
+        np.int64,
     )
     found = np.where(pauses < 0, starts, pauses)
     # Before the first step the recording starts, and that is no pause.
@@ -318,7 +279,7 @@ def _end_of_lag(starts: Ints, stop: int, size: int) -> int:
     return size if size - stop < np.diff(starts).min() else stop
 
 
-def _as_others(op: Ints, starts: Ints, moved: Ints, clear: Bools) -> Ints:
+def start_as_others(op: Ints, starts: Ints, moved: Ints, clear: Bools) -> Ints:
     """Starts without a pause before them moved as others, behind the same operations."""
     found = moved.copy()
     heads = {tuple(op[new:start]) for new, start in zip(moved, starts, strict=True) if new < start}
@@ -332,7 +293,7 @@ def _as_others(op: Ints, starts: Ints, moved: Ints, clear: Bools) -> Ints:
     return found
 
 
-def _pause(gap: Ints, low: int, start: int) -> int:
+def pause_before(gap: Ints, low: int, start: int) -> int:
     """Position of the longest gap from ``low`` to ``start``; -1 if it is not by far the longest."""
     gaps = gap[low : start + 1]
     second, longest = np.sort([0, *gaps])[-2:]

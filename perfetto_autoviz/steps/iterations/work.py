@@ -21,7 +21,6 @@ MOST_PROJECTIONS = 12
 # Copies between host and device, e.g. "Memcpy HtoD (Pinned -> Device)".
 _HOST_COPY = r"HtoD|DtoH|Host2Device|Device2Host"
 _INPUT_COPY = r"HtoD|Host2Device"
-_INPUT_COPY = r"HtoD|Host2Device"
 # What engines of language models do with the keys and values of earlier steps, e.g.
 # "reshape_and_cache_flash:Fp8KVCacheDataType=1", "store_kvcache",
 # "create_flashinfer_kv_indices_triton", "paged_attention_ll4mi_reduce".
@@ -51,7 +50,6 @@ class Work:
         projects: whether it is a matrix product or an expert.
         keeps: whether it handles the keys and values that an engine keeps for later steps.
         samples: whether it chooses tokens.
-        feeds: whether it copies from the host.
         feeds: whether it copies from the host.
         marks: whether it is of a kind that steps have and layers have not: a copy from or to
             the host, a lookup of tokens, a choice of the next ones, a loss, an optimizer.

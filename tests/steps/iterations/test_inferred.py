@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -179,18 +178,20 @@ def test_training_that_repeats_no_layers(copies: bool, count: int) -> None:
     assert len(real(iterations)) == count
 
 
+@pytest.mark.parametrize("launched", [False, True])
 @pytest.mark.parametrize("late", range(1, 5))
-def test_a_pause_at_the_first_token_moves_no_single_step(late: int) -> None:
+@pytest.mark.parametrize("behind", [1, 3])
+def test_a_pause_amid_its_copies_starts_no_step(late: int, behind: int, *, launched: bool) -> None:
     """The host falls behind amid the copies of one step, and before those of the others."""
     copy = "Memcpy HtoD"
     steps = [step(12, before=[copy, copy, copy, "positions", copy, "embed"])] * 5
-    kernels = activities(steps)
+    kernels = activities(steps, launched=launched)
+    times = ["ts", "launch_ts"] if launched else ["ts"]
     for number, start in enumerate(starts(steps)):
-        behind = kernels.index >= start + (3 if number == late else 0)
-        kernels.loc[behind, "ts"] += 500_000
+        paused = kernels.index >= start + (behind if number == late else 0)
+        kernels.loc[paused, times] += 500_000
     iterations, _, _ = found(kernels)
-    offsets = np.subtract(first_activities(kernels, iterations), starts(steps))
-    assert len(set(offsets.tolist())) == 1
+    assert first_activities(kernels, iterations) == starts(steps)
 
 
 def test_training_without_attention() -> None:

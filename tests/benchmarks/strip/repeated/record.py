@@ -146,7 +146,7 @@ class Recording:
         """Runs a step on the device, behind what ran before."""
         placed: list[_Placed] = []
         begun: set[int] = set()
-        moved = {stream for stream in self._busy if stream[1] >= SECOND}
+        moved = {one.stream for one in step if one.stream[1] >= SECOND}
         for one, (number, launch) in zip(step, sites, strict=True):
             dur = self._duration(one)
             free = self._busy.get(one.stream, self._start - 2_000_000)
