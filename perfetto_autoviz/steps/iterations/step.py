@@ -24,7 +24,7 @@ from perfetto_autoviz.steps.step import Frames, Read, Step
 def find_iterations(frames: Frames, _options: Options) -> dict[str, pd.DataFrame]:
     """Iterations and the device activities of each.
 
-    Known annotations decide, wherever there are any; otherwise see `inferred`.
+    Known annotations decide, wherever there are any that own work; otherwise see `inferred`.
 
     Returns:
         Frames of the relations ``iteration``, ``iteration_segment`` and
@@ -33,12 +33,13 @@ def find_iterations(frames: Frames, _options: Options) -> dict[str, pd.DataFrame
     kernels = frames["_autoviz_activity"]
     activities = Activities.of(kernels)
     levels = annotated_levels(frames["_autoviz_annotation"], activities)
+    attempts: list[Attempt] = []
     if levels and any(span.kind in REAL_KINDS for span in levels[0].spans):
         attempts = [_annotated(levels[0], activities)]
-    else:
-        # Steps of capturing graphs may be all that is annotated.
-        inferred, attempts = infer_levels(frames, activities)
-        levels = inferred or levels
+    # Steps of capturing graphs may be all that is annotated, or no launch be recorded.
+    if not attempts or (len(kernels) and not attempts[0].coverage):
+        inferred, tried = infer_levels(frames, activities)
+        levels, attempts = inferred or levels, [*attempts, *tried]
     distorted = distortions(levels[0], kernels) if levels else []
     return {
         **iteration_frames(activities, DurableKeys.of(kernels), levels, distorted),

@@ -225,6 +225,19 @@ def test_annotations_of_an_unknown_family() -> None:
     assert len(evidence) == 1
 
 
+def test_known_annotations_of_which_no_launch_is_recorded() -> None:
+    steps = [step(12)] * 4
+    kernels = activities(steps)
+    times = [(int(kernels["ts"][at]) - 9_000, int(kernels["ts"][at])) for at in starts(steps)]
+    iterations, _, evidence = found(
+        kernels, annotations=spans([("step[DECODE bs=8]", *span) for span in times])
+    )
+    assert first_activities(kernels, iterations) == starts(steps)
+    assert evidence["evidence"].tolist()[0] == "annotation"
+    assert evidence["grade"].tolist()[0] == "not splittable"
+    assert iterations["evidence"].unique().tolist() == ["sequence of kernels"]
+
+
 def test_annotations_of_layers_are_a_trap() -> None:
     """``## Call CompiledFxGraph … ##`` once per layer of a single step."""
     kernels = activities([[*LAYER] * 10], launched=True)
