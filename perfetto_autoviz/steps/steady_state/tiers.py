@@ -67,7 +67,7 @@ def _by_requests(steps: Series, num_steps: int) -> Steady | None:
 def _by_batch_sizes(steps: Series, num_steps: int) -> Steady | None:
     sizes = steps.concurrency
     region = steady_region(sizes, short=len(steps) < num_steps)
-    return region and _by_size(DECODE_BASELINE, "batch sizes of decode steps", sizes, region)
+    return region and _by_size(DECODE_BASELINE, "batch sizes", sizes, region)
 
 
 def _by_size(tier: str, what: str, sizes: Floats, region: Region) -> Steady:
