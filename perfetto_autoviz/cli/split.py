@@ -17,9 +17,10 @@ _MODES = ("all", "mixed", "decode", "prefill", "any")
 @click.option("-o", "--out", required=True, metavar="DIR", help="Folder to write to.")
 @click.option(
     "--iterations",
+    multiple=True,
     metavar="LIST",
     help="Numbers and ranges, as 3,7-9: a file for 3, and one for the window of 7 to 9; "
-    "or all: a file for each.",
+    "or all: a file for each. Can be given several times.",
 )
 @click.option("--first", is_flag=True, help="The first iteration.")
 @click.option("--middle", is_flag=True, help="The iteration in the middle.")
@@ -49,7 +50,7 @@ _MODES = ("all", "mixed", "decode", "prefill", "any")
 def run(
     captures: tuple[str, ...],
     out: str,
-    iterations: str | None,
+    iterations: tuple[str, ...],
     first: bool,
     middle: bool,
     last: bool,
@@ -77,7 +78,9 @@ def run(
     from perfetto_autoviz.reports.split_table import table
     from perfetto_autoviz.splitting import SplitOptions, Wanted, check, split
 
-    wanted = Wanted(iterations, first, middle, last, steady, phases, level)
+    wanted = Wanted(
+        ",".join(iterations) if iterations else None, first, middle, last, steady, phases, level
+    )
     chosen = SplitOptions(Path(out), wanted, enriched, compact, force)
     found = find_captures([Path(capture) for capture in captures])
     check(chosen)

@@ -22,7 +22,7 @@ class Wanted:
     """What a user asks for; everything can be combined.
 
     Attributes:
-        iterations: ``all`` for a file for each, or numbers and ranges, ``3,7-9``: a file
+        iterations: ``all`` for a file for each, and numbers and ranges, ``3,7-9``: a file
             for iteration 3, and one for the window of 7 to 9.
         first: the first iteration.
         middle: the one in the middle, the later of two.
@@ -52,8 +52,8 @@ class Wanted:
                 "nothing is chosen: give --iterations 3,7-9 or all, --first, --middle, --last,"
                 " --steady or --phases"
             )
-        if self.iterations is not None and self.iterations.strip() != ALL:
-            parse_ranges(self.iterations)
+        if self.iterations is not None:
+            parse_iterations(self.iterations)
 
 
 @dataclass(frozen=True)
@@ -116,14 +116,20 @@ def _no_iterations(level: int) -> str:
     )
 
 
-def parse_ranges(text: str) -> list[tuple[int, int]]:
-    """Reads a list of numbers and ranges, each as its first and last number.
+def parse_iterations(text: str) -> tuple[bool, list[tuple[int, int]]]:
+    """Reads a list of iterations.
+
+    Returns:
+        Whether each one is wanted, and the numbers and ranges, each as its first and last number.
 
     Raises:
         UsageError: it is no such list, a range runs backwards, or two of them overlap.
     """
+    items = text.split(",")
     ranges = []
-    for item in text.split(","):
+    for item in items:
+        if item.strip() == ALL:
+            continue
         match = _ITEM.fullmatch(item)
         if match is None:
             raise UsageError(
@@ -139,16 +145,16 @@ def parse_ranges(text: str) -> list[tuple[int, int]]:
             raise UsageError(
                 f"iteration {first} is in two ranges: {_span(first, end)} overlaps the one before"
             )
-    return ranges
+    return len(ranges) < len(items), ranges
 
 
 def _listed(text: str | None, numbers: Sequence[int]) -> Iterator[Window]:
     if text is None:
         return
-    if text.strip() == ALL:
+    each, ranges = parse_iterations(text)
+    if each:
         yield from (_window([number], EACH, numbers) for number in numbers)
-        return
-    for first, last in parse_ranges(text):
+    for first, last in ranges:
         chosen = list(range(first, last + 1))
         missing = sorted(set(chosen) - set(numbers))
         if missing:

@@ -74,6 +74,18 @@ def test_all_iterations_as_json(autoviz: Run, capture: Path, tmp_path: Path) -> 
     assert written.items() <= document.items()
 
 
+def test_lists_of_iterations_add_up(autoviz: Run, capture: Path, tmp_path: Path) -> None:
+    """A file that is asked for twice is one."""
+    done = autoviz("split", capture, "-o", tmp_path / "cuts",
+                   "--iterations", "1-2", "--iterations", "all,0", "--json")  # fmt: skip
+    assert done.code == 0, done.err
+    files = json.loads(done.out)["files"]
+    assert [each["window"] for each in files] == [
+        "iteration-0", "iteration-1", "iteration-2", "iterations-1-2"
+    ]  # fmt: skip
+    assert files[0]["chosen_by"] == ["--iterations all", "--iterations 0"]
+
+
 def test_the_same_input_gives_the_same_files(autoviz: Run, capture: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         assert autoviz("split", capture, "-q", "-o", tmp_path / name, "--phases").out == ""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfetto_autoviz.errors import UsageError
-from perfetto_autoviz.splitting.windows import Wanted, Window, choose_windows, parse_ranges
+from perfetto_autoviz.splitting.windows import Wanted, Window, choose_windows, parse_iterations
 
 NUMBERS = range(12)
 PHASES = pd.DataFrame(
@@ -93,7 +93,8 @@ def test_nothing_to_choose_from() -> None:
 def test_ranges_hold_what_was_written(numbers: set[int]) -> None:
     window = Window("any", (), tuple(sorted(numbers)))
     text = ",".join(f"{a}-{b}" if b > a else f"{a}" for a, b in window.stretches())
-    ranges = parse_ranges(text)
+    each, ranges = parse_iterations(text)
+    assert not each
     assert {n for a, b in ranges for n in range(a, b + 1)} == numbers
     # No stretch goes on where another ends.
     assert all(b + 1 < c for (_, b), (c, _) in pairwise(ranges))
