@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +43,8 @@ class Metadata:
 
 
 @dataclass(frozen=True)
-class Index:
-    """All events of a capture in the order of the file; arrays have shape (events,).
+class Columns:
+    """Events in the order of the file; arrays have shape (events,).
 
     Times are the engine's ns, with the repairs of single events in them.
 
@@ -57,9 +56,6 @@ class Index:
         end: end; the start for what has no duration, ``OPEN_END`` for what never ended.
         correlation: number that a launch and its activities share, ``NONE`` for none.
         flow: number of the flow that the event is an end of, ``NONE`` for none.
-        partner: for a begin event the row of its end, ``NONE`` for none.
-        threads: the threads.
-        metadata: the metadata events.
     """
 
     phase: NDArray[np.int8]
@@ -69,6 +65,18 @@ class Index:
     end: Ints
     correlation: Ints
     flow: Ints
+
+
+@dataclass(frozen=True)
+class Index(Columns):
+    """All events of a capture, and what a reader makes of them together.
+
+    Attributes:
+        partner: for a begin event the row of its end, ``NONE`` for none.
+        threads: the threads.
+        metadata: the metadata events.
+    """
+
     partner: Ints
     threads: tuple[Thread, ...]
     metadata: tuple[Metadata, ...] = ()
@@ -85,18 +93,18 @@ def kind_of_slice(category: str) -> int:
     return PYTHON if category.lower() == "python_function" else kind_of(category)
 
 
-def pair(columns: dict[str, NDArray[Any]]) -> Ints:
+def pair(columns: Columns) -> Ints:
     """Gives begin events their ends, which match on a thread as brackets do.
 
     Returns:
         The column ``partner``. An end without a begin is gone, as it is for every reader.
     """
-    phase, start, end = columns["phase"], columns["start"], columns["end"]
+    phase, start, end = columns.phase, columns.start, columns.end
     partner = np.full(len(phase), NONE)
     edges = np.flatnonzero((phase == BEGIN) | (phase == END))
     stacks: dict[int, list[int]] = {}
     for row in edges[np.argsort(start[edges], kind="stable")].tolist():
-        stack = stacks.setdefault(int(columns["thread"][row]), [])
+        stack = stacks.setdefault(int(columns.thread[row]), [])
         if phase[row] == BEGIN:
             stack.append(row)
         elif stack:

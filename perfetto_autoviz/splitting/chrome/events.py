@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import msgspec
@@ -29,6 +29,7 @@ from perfetto_autoviz.splitting.index import (
     NONE,
     OPEN_END,
     SLICE,
+    Columns,
     Index,
     Ints,
     Metadata,
@@ -72,22 +73,9 @@ def read_events(reader: EventReader, plan: Plan) -> tuple[Index, tuple[int, ...]
     return builder.index(plan), builder.chunks()
 
 
-@dataclass
-class _Part:
-    """Columns of some events, named as in `Index`."""
-
-    phase: NDArray[np.int8]
-    kind: NDArray[np.int8]
-    thread: NDArray[np.int32]
-    start: Ints
-    end: Ints
-    correlation: Ints
-    flow: Ints
-
-
 class _Builder:
     def __init__(self) -> None:
-        self._parts: list[_Part] = []
+        self._parts: list[Columns] = []
         self._metadata: list[Metadata] = []
         self._threads: dict[Thread, int] = {}
         self._rows = 0
@@ -112,7 +100,7 @@ class _Builder:
         start = engine_ns(us)
         length = np.where(phase == SLICE, engine_ns(np.maximum(dur, 0.0)), 0)
         self._parts.append(
-            _Part(
+            Columns(
                 phase,
                 np.array([self._kind_codes[event.cat] for event in events], np.int8),
                 np.array([self._thread_codes[event.pid, event.tid] for event in events], np.int32),
@@ -139,14 +127,14 @@ class _Builder:
             self._metadata.append(Metadata(self._rows + row, of_process))
 
     def index(self, plan: Plan) -> Index:
-        columns = {
-            column.name: np.concatenate([getattr(part, column.name) for part in self._parts])
-            for column in fields(_Part)
-        }
+        names = [column.name for column in fields(Columns)]
+        columns = Columns(
+            *(np.concatenate([getattr(part, name) for part in self._parts]) for name in names)
+        )
         partner = pair(columns)
         _apply(plan, columns)
         return Index(
-            **columns,
+            **vars(columns),
             partner=partner,
             threads=tuple(self._threads),
             metadata=tuple(self._metadata),
@@ -200,9 +188,9 @@ def _correlation(args: _Arguments | None) -> int:
     return value if abs(value) < _CORRELATION_LIMIT else NONE
 
 
-def _apply(plan: Plan, columns: dict[str, NDArray[Any]]) -> None:
+def _apply(plan: Plan, columns: Columns) -> None:
     """Does to the columns what the repair does to the events."""
-    phase, start, end = columns["phase"], columns["start"], columns["end"]
+    phase, start, end = columns.phase, columns.start, columns.end
     for row in plan.drops:
         if phase[row] != END:
             phase[row] = GONE

@@ -20,6 +20,7 @@ from perfetto_autoviz.splitting.index import (
     INSTANT,
     NONE,
     SLICE,
+    Columns,
     Index,
     Ints,
     kind_of_slice,
@@ -95,6 +96,7 @@ class Events:
         elif data == "gpu_counters" and not packet.gpu_counters.HasField("descriptor"):
             self._add(COUNTER, OTHER, 0, 0, NONE)
         else:
+            # The packet's own time still counts from the snapshot before.
             if data == "snapshot":
                 self._sequences.snapshot(sequence, packet.snapshot)
             elif data == "track" and packet.track.counter.incremental:
@@ -152,16 +154,16 @@ class Events:
         phase = np.where(there, np.array(self._phase, np.int8), GONE).astype(np.int8)
         start = np.where(there, times, 0)
         nothing = np.full(len(times), NONE)
-        columns: dict[str, Any] = {
-            "phase": phase,
-            "kind": np.array(self._kind, np.int8),
-            "thread": np.array(self._thread, np.int32),
-            "start": start,
-            "end": start + np.where(phase == SLICE, np.array(self._dur, np.int64), 0),
-            "correlation": nothing,
-            "flow": nothing,
-        }
-        return Index(**columns, partner=pair(columns), threads=tuple(self._threads))
+        columns = Columns(
+            phase=phase,
+            kind=np.array(self._kind, np.int8),
+            thread=np.array(self._thread, np.int32),
+            start=start,
+            end=start + np.where(phase == SLICE, np.array(self._dur, np.int64), 0),
+            correlation=nothing,
+            flow=nothing,
+        )
+        return Index(**vars(columns), partner=pair(columns), threads=tuple(self._threads))
 
 
 def _kind(event: Any, sequence: Sequence) -> int:
