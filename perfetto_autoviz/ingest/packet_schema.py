@@ -75,7 +75,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
     "TrackEventDefaults": {"track": (11, "uint64")},
     "Snapshot": {"clocks": (1, "repeated Clock")},
     "Clock": {"id": (1, "uint64"), "timestamp": (2, "uint64"), "incremental": (3, "bool")},
-    "Track": {"counter": (8, "Counter")},
+    "Track": {"uuid": (1, "uint64"), "counter": (8, "Counter")},
     "Counter": {"incremental": (5, "bool")},
 }
 

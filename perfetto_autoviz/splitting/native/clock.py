@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from perfetto_autoviz.engine import Engine
-from perfetto_autoviz.engine.wire import encode_bytes_field, encode_varint
-from perfetto_autoviz.ingest.packet_schema import Clocks
+from perfetto_autoviz.ingest.packet_schema import Clocks, Packet, Trace
 from perfetto_autoviz.splitting.index import Ints
 from perfetto_autoviz.splitting.native.events import NO_TIME, Events
 
@@ -27,10 +26,12 @@ _PACKETS = 4096
 
 
 def _description() -> bytes:
-    """The trace packet that makes the track a counter's."""
-    packet, descriptor, uuid, counter = 1, 60, 1, 8
-    track = encode_varint(uuid << 3) + encode_varint(_TRACK) + encode_bytes_field(counter, b"")
-    return encode_bytes_field(packet, encode_bytes_field(descriptor, track))
+    """A trace of the packet that makes the track a counter's."""
+    packet = Packet()
+    packet.track.uuid = _TRACK
+    packet.track.counter.SetInParent()
+    text: bytes = Trace(packet=[packet.SerializeToString()]).SerializeToString()
+    return text
 
 
 def event_times(engine: Engine, packets: Iterable[tuple[bytes, Any]], events: Events) -> Ints:

@@ -97,14 +97,14 @@ def _check_host(session: Session, index: Index) -> None:
     end = index.end[host]
     start = index.start[host]
     length = np.where(end == OPEN_END, _NEVER_ENDED, end - start)
-    if not contains((start, length), (loaded["ts"].to_numpy(), loaded["dur"].to_numpy())):
+    if not _contains((start, length), (loaded["ts"].to_numpy(), loaded["dur"].to_numpy())):
         raise CaptureError(
             f"{session.capture.path} can't be cut: the trace processor pairs the begins and ends"
             " of its slices otherwise than by their tracks"
         )
 
 
-def contains(whole: tuple[Ints, Ints], part: tuple[Ints, Ints]) -> bool:
+def _contains(whole: tuple[Ints, Ints], part: tuple[Ints, Ints]) -> bool:
     """Whether a multiset of pairs of numbers holds another."""
     first, second = (np.concatenate(each) for each in zip(whole, part, strict=True))
     sign = np.concatenate((np.ones(len(whole[0]), np.int64), -np.ones(len(part[0]), np.int64)))
