@@ -14,6 +14,7 @@ from perfetto_autoviz import sqlpackage
 from perfetto_autoviz.engine import Engine
 from perfetto_autoviz.frames import relation_frame
 from perfetto_autoviz.ingest import Counts, RankedCapture
+from perfetto_autoviz.ingest.events import DEVICE_ANNOTATION, HOST_ANNOTATION, LAUNCH, kind_of
 from perfetto_autoviz.relations import CAPTURE, SCHEMA_VERSION
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.steps.framework import framework_of
@@ -91,13 +92,9 @@ def device_counts(session: Session) -> dict[str, int]:
     return dict(zip(loaded["kind"], loaded["n"].astype(int), strict=True))
 
 
-_NATIVE_COUNTS = """
-SELECT
-  (SELECT count() FROM slice
-    WHERE category IN ('cuda_runtime', 'cuda_driver', 'hip_runtime', 'hip_driver')
-      OR id IN (SELECT id FROM _autoviz_flow_launch)) AS launch,
-  (SELECT count() FROM slice
-    WHERE category IN ('user_annotation', 'gpu_user_annotation')) AS annotation
+_CATEGORIES = """
+SELECT category, id IN (SELECT id FROM _autoviz_flow_launch) AS launches, count() AS n
+FROM slice GROUP BY 1, 2
 """
 
 
@@ -105,9 +102,12 @@ def _counts(session: Session) -> Counts:
     """What the scan counted; of a native trace, what the engine resolved the names of."""
     if not session.capture.counts.unnamed:
         return session.capture.counts
-    others = session.query(_NATIVE_COUNTS).iloc[0]
+    rows = session.query(_CATEGORIES)
+    kind = rows["category"].fillna("").map(kind_of)
+    launch = (kind == LAUNCH) | (rows["launches"] == 1)
+    annotation = kind.isin([HOST_ANNOTATION, DEVICE_ANNOTATION])
     return Counts(
         **device_counts(session),
-        launch=int(others["launch"]),
-        annotation=int(others["annotation"]),
+        launch=int(rows["n"][launch].sum()),
+        annotation=int(rows["n"][annotation].sum()),
     )
