@@ -38,8 +38,7 @@ def inferred_phases(
     active = work.count(np.ones(len(work.owner), bool)) > 0
     decodes = ~verdicts.is_open & ~verdicts.prefills
     prefills = ~verdicts.is_open & verdicts.prefills
-    after_draft = np.append(False, tiers.drafts[:-1]) & ~tiers.drafts
-    plain = decodes & ~after_draft & ~tiers.drafts
+    plain = decodes & ~tiers.after_draft & ~tiers.drafts
     # A request that decodes has one token, unless drafts are verified.
     counted = ~plain | ~np.isnan(tiers.sizes.requests)
     requests = np.where(counted, tiers.sizes.requests, tiers.tokens)
@@ -47,7 +46,7 @@ def inferred_phases(
     decodes &= ~dummies
     mixed = prefills & (tiers.both | _all_take_part(prefills, decodes, requests))
     names = np.select(
-        [~active, tiers.drafts, dummies, mixed, prefills, decodes & after_draft, decodes],
+        [~active, tiers.drafts, dummies, mixed, prefills, decodes & tiers.after_draft, decodes],
         ["idle", "draft", "dummy", "mixed", "prefill", "verify", "decode"],
         "unknown",
     )

@@ -59,6 +59,7 @@ class Tiers:
         work: the steps.
         sizes: their tokens and requests, by shapes.
         drafts: which of them run a draft model.
+        after_draft: which of the others follow such a step.
         both: which of them run the attention kernels of prefill and those of decode.
         verdicts: what has been decided.
         tokens: tokens, by shapes or grids.
@@ -74,7 +75,7 @@ class Tiers:
         self.tokens = sizes.tokens
         self._most = max_num_seqs
         self._replay = work.largest_graph_share() >= GRAPH_SHARE
-        self._after_draft = np.append(False, self.drafts[:-1]) & ~self.drafts
+        self.after_draft = np.append(False, self.drafts[:-1]) & ~self.drafts
         self._load = device.load(work)
         self._prompts = device.replayed_prompts(work, self._replay, self._load)
         self._replay &= ~self._prompts
@@ -122,7 +123,7 @@ class Tiers:
 
     def _generate(self, queries: Floats) -> Flags:
         """Which numbers of tokens of each request are those of steps that only generate."""
-        verifies = (queries == _verified(queries)) | (self._after_draft & _are_few(queries))
+        verifies = (queries == _verified(queries)) | (self.after_draft & _are_few(queries))
         return np.asarray((queries == 1) | verifies)
 
     def _by_sizes(self, sizes: Floats, evidence: str) -> None:
@@ -165,7 +166,7 @@ class Tiers:
         if decode[~self.drafts].all() or prefill[~self.drafts].all():
             self._settle(self._by_blocks(grids), GRIDS, SIZE_GROUPS)
         doubted = self._doubted(prefill, decode, grids)
-        groups = Groups(prefill & ~self._after_draft & ~doubted, decode & ~doubted)
+        groups = Groups(prefill & ~self.after_draft & ~doubted, decode & ~doubted)
         self._settle(groups, ATTENTION, KERNEL_VARIANT)
 
     def _doubted(self, prefill: Flags, decode: Flags, grids: Callable[[], pd.DataFrame]) -> Flags:
@@ -199,7 +200,7 @@ class Tiers:
         lightest = np.array([np.fmin.reduce(load[at == i]) for i in range(len(sizes))])
         explained = lightest + np.maximum(requests[:, None] - sizes, 0)
         excess = load - np.fmin.reduce(explained, axis=1)
-        excess[self._after_draft] = np.nan
+        excess[self.after_draft] = np.nan
         # One step by far shows that the kernel runs prompts, too.
         return np.asarray(excess > (LOAD_GAP if (excess >= WIDE_LOAD_GAP).any() else np.inf))
 
