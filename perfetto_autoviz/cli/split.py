@@ -10,7 +10,7 @@ import click
 from perfetto_autoviz.cli import options
 from perfetto_autoviz.cli.terminal import progress, show
 
-_MODES = ("all", "mixed", "decode", "prefill", "any")
+MODES = ("all", "mixed", "decode", "prefill", "any")
 
 
 @click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
@@ -29,7 +29,7 @@ _MODES = ("all", "mixed", "decode", "prefill", "any")
     "--steady",
     is_flag=False,
     flag_value="all",
-    type=click.Choice(_MODES),
+    type=click.Choice(MODES),
     help="The windows of steady state of one mode; if none is named, of all.",
 )
 @click.option("--phases", is_flag=True, help="A file for each phase, with all iterations in it.")

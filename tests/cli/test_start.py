@@ -14,7 +14,9 @@ import pytest
 
 from perfetto_autoviz.cli import app
 from perfetto_autoviz.cli.app import COMMANDS
+from perfetto_autoviz.cli.split import MODES
 from perfetto_autoviz.cli.synth import LAUNCH_MODES
+from perfetto_autoviz.steps.steady_state.windows import Mode
 from perfetto_autoviz.synth.program import LaunchMode
 
 Run = Callable[..., Any]
@@ -170,6 +172,10 @@ def test_a_bug_is_told_in_one_line(autoviz: Run, monkeypatch: pytest.MonkeyPatch
 
 def test_launch_modes_are_the_synthesisers() -> None:
     assert get_args(LaunchMode) == LAUNCH_MODES
+
+
+def test_modes_of_windows_are_those_of_the_steps() -> None:
+    assert ("all", *get_args(Mode)) == MODES
 
 
 def test_a_closed_output_is_no_bug() -> None:

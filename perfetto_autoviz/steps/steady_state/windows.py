@@ -13,9 +13,6 @@ from perfetto_autoviz.steps.steady_state.region import Flags, Region
 
 Mode = Literal["mixed", "decode", "prefill", "any"]
 
-MODES: tuple[Mode, ...] = ("mixed", "decode", "prefill", "any")
-"""All modes, in the order in which a capture's windows are listed."""
-
 
 @dataclass(frozen=True)
 class Window:
