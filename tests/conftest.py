@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from perfetto_autoviz import RankSet, open_trace
+
 ROOT = Path(__file__).resolve().parents[1]
+RANKS = ROOT / "traces" / "sglang-qwen3-8b-tp2"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,6 +44,14 @@ def corpus() -> Path:
     if not (folder / "llm_serving").is_dir():
         pytest.skip(f"the real captures are not at {folder}; set AUTOVIZ_CAPTURES to run this test")
     return folder
+
+
+@pytest.fixture(scope="module")
+def ranks() -> Iterator[RankSet]:
+    """The two shipped ranks of one run, open together."""
+    with open_trace(RANKS) as opened:
+        assert isinstance(opened, RankSet)
+        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,9 @@ from perfetto_autoviz.reports.anomalies.page import page
 from perfetto_autoviz.reports.anomalies.report import anomaly_report
 from perfetto_autoviz.session import Session
 from perfetto_autoviz.synth import SynthCapture, preset, read_truth, synthesise
+from tests.conftest import RANKS, ROOT
 from tests.live import bare_engine
 
-ROOT = Path(__file__).resolve().parents[1]
-RANKS = ROOT / "traces" / "sglang-qwen3-8b-tp2"
 STEPS, LAYERS = 24, 48
 EACH = 2
 """Anomalies of each kind: a spike, a stall, a swap, a drift, a missing and an extra kernel."""

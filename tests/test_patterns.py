@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,17 +15,9 @@ from perfetto_autoviz import RankSet, open_trace
 from perfetto_autoviz.annotate import write_annotated
 from perfetto_autoviz.cli.app import main
 from perfetto_autoviz.synth import read_truth
+from tests.conftest import RANKS
 
-ROOT = Path(__file__).resolve().parents[1]
-RANKS = ROOT / "traces" / "sglang-qwen3-8b-tp2"
 PLACES = "SELECT seq, pattern_id, run_id, position, kind FROM autoviz_pattern_kernel ORDER BY seq"
-
-
-@pytest.fixture(scope="module")
-def ranks() -> Iterator[RankSet]:
-    with open_trace(RANKS) as opened:
-        assert isinstance(opened, RankSet)
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -23,24 +23,16 @@ from perfetto_autoviz import (
     UsageError,
     open_trace,
 )
+from tests.conftest import ROOT
 from tests.live import check_expansions
 
-ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ROOT / "traces" / "vllm-gptoss20b.pt.trace.json.gz"
-RANKS = ROOT / "traces" / "sglang-qwen3-8b-tp2"
 
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
     with open_trace(SHIPPED) as opened:
         assert isinstance(opened, Session)
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def ranks() -> Iterator[RankSet]:
-    with open_trace(RANKS) as opened:
-        assert isinstance(opened, RankSet)
         yield opened
 
 
